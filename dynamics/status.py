@@ -1,0 +1,47 @@
+"""What became of a feature: the word that tables carry and the sentence a user reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+StatusArray = npt.NDArray[np.object_]
+
+
+class Status(Enum):
+    """Outcome of a critical time; the value is the word in tables, ``message`` the cause and the remedy."""
+
+    REACHED = "reached"
+    ALREADY_REACHED = "already-reached"
+    NEVER = "never"
+
+    @property
+    def message(self) -> str:
+        """The sentence for a reader: what happened and what would change it."""
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    Status.REACHED: "The feature reaches fraction * asymptote at the stated time.",
+    Status.ALREADY_REACHED: (
+        "The start epsilon is at or above fraction * asymptote, so the feature counts as learned at time 0. "
+        "Lower epsilon, or the depth: a deep JEPA encoder's asymptote is rho**(depth/predictor_depth)."
+    ),
+    Status.NEVER: (
+        "The views do not covary positively in this feature (lambda <= 0), so from a positive start its amplitude decays to 0. "
+        "A feature with lambda < 0 is learned only when the predictor starts with the opposite sign."
+    ),
+}
+
+_MEMBERS = np.array(tuple(Status), dtype=object)
+_CODES = {status: code for code, status in enumerate(Status)}
+
+
+def status_where(conditions: Sequence[tuple[npt.NDArray[np.bool_], Status]], otherwise: Status) -> StatusArray:
+    """The status of the first condition that holds, entry by entry."""
+    codes = np.select([holds for holds, _ in conditions], [_CODES[status] for _, status in conditions], _CODES[otherwise])
+    members: StatusArray = _MEMBERS[codes]
+    return members
