@@ -17,8 +17,11 @@ from functools import lru_cache
 from math import frexp, log, log2, log10
 
 import numpy as np
+import numpy.typing as npt
 
 from dynamics.features import FloatArray
+
+BoolArray = npt.NDArray[np.bool_]
 
 LN2 = log(2.0)
 LOG10_2 = log10(2.0)
@@ -37,14 +40,14 @@ class Span:
     ratio, gap, log_ratio
         z0 / z1, 1 - z0 / z1 and ln(z1 / z0), one entry a stretch.
     end, end_gap
-        z1 and 1 - z1, one for all stretches or one each.
+        z1 and 1 - z1, the same for all stretches.
     """
 
     ratio: FloatArray
     gap: FloatArray
     log_ratio: FloatArray
-    end: float | FloatArray
-    end_gap: float | FloatArray
+    end: float
+    end_gap: float
 
     @property
     def start(self) -> FloatArray:
@@ -56,17 +59,14 @@ class Span:
         """1 - z0."""
         return self.gap * self.end + self.end_gap
 
-    def __getitem__(self, which: object) -> Span:
-        def pick(end: float | FloatArray) -> float | FloatArray:
-            return end if isinstance(end, float) else end[which]  # type: ignore[call-overload,no-any-return]
+    def __getitem__(self, which: BoolArray) -> Span:
+        """The stretches where ``which`` holds."""
+        return Span(self.ratio[which], self.gap[which], self.log_ratio[which], self.end, self.end_gap)
 
-        return Span(
-            self.ratio[which],  # type: ignore[call-overload]
-            self.gap[which],  # type: ignore[call-overload]
-            self.log_ratio[which],  # type: ignore[call-overload]
-            pick(self.end),
-            pick(self.end_gap),
-        )
+    def where(self, which: BoolArray) -> Span:
+        """The same stretches, halves in place of those where ``which`` does not hold."""
+        half = (np.where(which, given, spare) for given, spare in ((self.ratio, 0.5), (self.gap, 0.5), (self.log_ratio, LN2)))
+        return Span(*half, self.end, self.end_gap)
 
 
 def scaled_power(base: float, exponent: Fraction) -> tuple[float, int]:
@@ -90,7 +90,7 @@ def dimensionless_time(alpha: Fraction, span: Span) -> tuple[FloatArray, FloatAr
     else:
         power = np.exp(-float(base) * span.log_ratio)
         growth = 1.0 - power
-        saturation = power * _tail(base, span.end, span.end_gap) - _tail(base, span.start, span.start_gap)
+        saturation = power * saturation_tail(base, span.end, span.end_gap) - saturation_tail(base, span.start, span.start_gap)
         total = growth / float(base) + saturation
         _replace_short(base, span, total, growth, saturation)
     start = span.start
@@ -121,7 +121,7 @@ def _by_quadrature(alpha: float, span: Span, clock: FloatArray) -> FloatArray:
     return result
 
 
-def _tail(base: Fraction, z: float | FloatArray, gap: float | FloatArray) -> FloatArray:
+def saturation_tail(base: Fraction, z: float | FloatArray, gap: float | FloatArray) -> FloatArray:
     """z**base times the integral_0^z of x**-base / (1 - x): the sum of z**(j+1) / (j + 1 - base)."""
     values, gaps = np.atleast_1d(np.asarray(z)), np.atleast_1d(np.asarray(gap))
     near = values > 0.5
