@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, inf
+from math import inf
 from typing import ClassVar
 
 import numpy as np
@@ -43,7 +43,7 @@ class Branch(ABC):
         """Logarithm of the branch's time at y, and its derivative."""
 
     @abstractmethod
-    def log_coordinate(self, y: FloatArray) -> FloatArray:
+    def log_coordinate(self, y: FloatArray | float) -> FloatArray:
         """ln |z| at y."""
 
     @abstractmethod
@@ -65,20 +65,26 @@ class Growth(Branch):
 
     last = END - STEP
 
+    def stretch(self, y0: FloatArray, y1: FloatArray | float) -> Span:
+        """The stretch from y0 to y1 >= y0."""
+        log_z0, log_z1 = self.log_coordinate(y0), self.log_coordinate(y1)
+        end, end_gap = np.exp(log_z1), 1.0 / (1.0 + np.exp(y1))
+        start_gap = 1.0 / (1.0 + np.exp(y0))
+        gap = np.where(y0 < 0.0, -np.expm1(log_z0 - log_z1), (start_gap - end_gap) / end)
+        log_ratio = np.where(y0 < 0.0, log_z1 - log_z0, -np.log1p(-np.minimum(gap, 0.75)))
+        return Span(np.exp(log_z0 - log_z1), gap, log_ratio, end, end_gap)
+
     def remaining(self, y: FloatArray) -> Span:
         """The stretch from y to END."""
-        end_gap = 1.0 / (1.0 + exp(END))
-        end = 1.0 - end_gap
-        log_z = self.log_coordinate(y)
-        return Span(np.exp(log_z) / end, (1.0 / (1.0 + np.exp(y)) - end_gap) / end, -log_z, end, end_gap)
+        return self.stretch(y, END)
 
     def log_time(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         log_z = self.log_coordinate(y)
         duration, _ = dimensionless_time(self.alpha, self.remaining(y))
         return np.log(duration) - float(self.alpha) * log_z, -1.0 / duration
 
-    def log_coordinate(self, y: FloatArray) -> FloatArray:
-        log_z: FloatArray = -np.logaddexp(0.0, -y)
+    def log_coordinate(self, y: FloatArray | float) -> FloatArray:
+        log_z: FloatArray = -np.logaddexp(0.0, np.negative(y))
         return log_z
 
     def position(self, log_z: FloatArray) -> FloatArray:
@@ -104,8 +110,8 @@ class Descent(Branch):
         log_time[near] = np.log(-np.euler_gamma - digamma(1.0 + alpha) - np.log(gap[near]) - series)
         return log_time, np.exp((alpha + 1.0) * log_v - log_time)
 
-    def log_coordinate(self, y: FloatArray) -> FloatArray:
-        log_z: FloatArray = np.logaddexp(0.0, -y)
+    def log_coordinate(self, y: FloatArray | float) -> FloatArray:
+        log_z: FloatArray = np.logaddexp(0.0, np.negative(y))
         return log_z
 
     def position(self, log_z: FloatArray) -> FloatArray:
@@ -133,8 +139,8 @@ class Fading(Branch):
         log_time: FloatArray = (alpha + 1.0) * near + np.log(series / (alpha + 1.0)) + alpha * (y - near)
         return log_time
 
-    def log_coordinate(self, y: FloatArray) -> FloatArray:
-        return -y
+    def log_coordinate(self, y: FloatArray | float) -> FloatArray:
+        return np.negative(y)
 
     def position(self, log_z: FloatArray) -> FloatArray:
         return -log_z

@@ -40,14 +40,14 @@ class Span:
     ratio, gap, log_ratio
         z0 / z1, 1 - z0 / z1 and ln(z1 / z0), one entry a stretch.
     end, end_gap
-        z1 and 1 - z1, the same for all stretches.
+        z1 and 1 - z1, one for all stretches or one each.
     """
 
     ratio: FloatArray
     gap: FloatArray
     log_ratio: FloatArray
-    end: float
-    end_gap: float
+    end: float | FloatArray
+    end_gap: float | FloatArray
 
     @property
     def start(self) -> FloatArray:
@@ -61,7 +61,8 @@ class Span:
 
     def __getitem__(self, which: BoolArray) -> Span:
         """The stretches where ``which`` holds."""
-        return Span(self.ratio[which], self.gap[which], self.log_ratio[which], self.end, self.end_gap)
+        end, end_gap = (np.broadcast_to(given, self.ratio.shape)[which] for given in (self.end, self.end_gap))
+        return Span(self.ratio[which], self.gap[which], self.log_ratio[which], end, end_gap)
 
     def where(self, which: BoolArray) -> Span:
         """The same stretches, halves in place of those where ``which`` does not hold."""

@@ -97,7 +97,7 @@ def _column(name: str, values: npt.ArrayLike) -> FloatArray:
 def _require(name: str, column: FloatArray, allowed: npt.NDArray[np.bool_], description: str) -> None:
     if not allowed.all():
         row = int(np.argmin(allowed))
-        where = f" (feature {row + 1})" if len(column) > 1 else ""
+        where = f" (row {row + 1})" if len(column) > 1 else ""
         raise ParameterError(name, f"{column[row]}{where}", description)
 
 
