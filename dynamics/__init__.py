@@ -5,28 +5,66 @@
     >>> dyn.critical_times(dyn.jepa(depth=3), features, epsilon=1e-3).status[0].value
     'reached'
 
-Importing this package imports NumPy and nothing heavier.
+Importing this package imports nothing heavier than NumPy, and each name only when it is first used.
 """
 
-from dynamics.critical_time import CriticalTimes, critical_times
-from dynamics.errors import LindynError, ParameterError, TableError
-from dynamics.features import Features
-from dynamics.objectives import Objective, jepa, mae, supervised
-from dynamics.status import Status
-from dynamics.trajectory import amplitude, amplitude_around
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CriticalTimes",
-    "Features",
-    "LindynError",
-    "Objective",
-    "ParameterError",
-    "Status",
-    "TableError",
-    "amplitude",
-    "amplitude_around",
-    "critical_times",
-    "jepa",
-    "mae",
-    "supervised",
-]
+if TYPE_CHECKING:
+    from dynamics.certificate import Enclosures as Enclosures
+    from dynamics.certificate import enclosures as enclosures
+    from dynamics.critical_time import CriticalTimes as CriticalTimes
+    from dynamics.critical_time import Elasticities as Elasticities
+    from dynamics.critical_time import Expansion as Expansion
+    from dynamics.critical_time import critical_times as critical_times
+    from dynamics.critical_time import elasticities as elasticities
+    from dynamics.critical_time import expansion as expansion
+    from dynamics.errors import LindynError as LindynError
+    from dynamics.errors import ParameterError as ParameterError
+    from dynamics.errors import TableError as TableError
+    from dynamics.features import Features as Features
+    from dynamics.learning_order import Certainty as Certainty
+    from dynamics.learning_order import LearningOrder as LearningOrder
+    from dynamics.learning_order import crossovers as crossovers
+    from dynamics.learning_order import kendall_tau as kendall_tau
+    from dynamics.learning_order import learning_order as learning_order
+    from dynamics.objectives import Objective as Objective
+    from dynamics.objectives import jepa as jepa
+    from dynamics.objectives import mae as mae
+    from dynamics.objectives import supervised as supervised
+    from dynamics.status import Status as Status
+    from dynamics.table import Table as Table
+    from dynamics.tables import read_features as read_features
+    from dynamics.trajectory import Trajectories as Trajectories
+    from dynamics.trajectory import amplitude as amplitude
+    from dynamics.trajectory import amplitude_around as amplitude_around
+    from dynamics.trajectory import trajectories as trajectories
+
+_MODULES = {
+    "certificate": ("Enclosures", "enclosures"),
+    "critical_time": ("CriticalTimes", "Elasticities", "Expansion", "critical_times", "elasticities", "expansion"),
+    "errors": ("LindynError", "ParameterError", "TableError"),
+    "features": ("Features",),
+    "learning_order": ("Certainty", "LearningOrder", "crossovers", "kendall_tau", "learning_order"),
+    "objectives": ("Objective", "jepa", "mae", "supervised"),
+    "status": ("Status",),
+    "table": ("Table",),
+    "tables": ("read_features",),
+    "trajectory": ("Trajectories", "amplitude", "amplitude_around", "trajectories"),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

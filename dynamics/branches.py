@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dynamics.clock import Span, complement_series, dimensionless_time
+from dynamics.clock import BLOCK, Span, complement_series, dimensionless_time
 from dynamics.features import FloatArray
 
 END = 60.0
@@ -52,11 +52,16 @@ class Branch(ABC):
 
     def at(self, log_time: FloatArray) -> FloatArray:
         """The y at which the branch's time has the given logarithm: the tabulated curve, then two Newton steps."""
-        y = np.minimum(_curve(self)(log_time), self.last)
-        for _ in range(2):
-            value, slope = self.log_time(y)
-            y = np.minimum(y + (log_time - value) / slope, self.last)
-        return y
+        result = np.empty(log_time.size)
+        times = log_time.ravel()
+        for first in range(0, times.size, BLOCK):
+            target = times[first : first + BLOCK]
+            y = np.minimum(_curve(self)(target), self.last)
+            for _ in range(2):
+                value, slope = self.log_time(y)
+                y = np.minimum(y + (target - value) / slope, self.last)
+            result[first : first + BLOCK] = y
+        return result.reshape(log_time.shape)
 
 
 @dataclass(frozen=True)

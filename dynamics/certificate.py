@@ -129,7 +129,10 @@ def _incomplete_beta(order: fmpq, log_z: arb, precision: int) -> arb:
     # Every later term is smaller than the last by a factor of at most gap.
     return total + term * gap / (1 - gap) * arb(0, 1)
 
-def tightening_balls(objective: Objective, lam: float, rho: float, epsilon: float, fraction: float, digits: int) -> Iterator[arb]:
+
+def tightening_balls(
+    objective: Objective, lam: float, rho: float, epsilon: float, fraction: float, digits: int
+) -> Iterator[arb]:
     """Balls around one critical time, each with at least twice the precision of the last; endless for practical purposes."""
     precision = int(digits * BITS_PER_DIGIT) + GUARD_BITS
     while precision <= 64 * (MOST_DIGITS + GUARD_BITS):
@@ -177,6 +180,7 @@ def _rounded(mantissa: fmpz, exponent: fmpz, shown: int, scale: int, *, upwards:
     if upwards and (cut or remainder):
         quotient += 1
     return Decimal(quotient.str()).scaleb(surplus - shift, EXACT)
+
 
 def _shared_digits(lower: Decimal, upper: Decimal) -> int:
     if lower.adjusted() != upper.adjusted():

@@ -27,6 +27,9 @@ LN2 = log(2.0)
 LOG10_2 = log10(2.0)
 SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
 
+BLOCK = 1 << 13
+"""Entries worked on at a time, so that temporaries stay in the cache."""
+
 SHORT = 2.0
 """Length in the logistic clock below which the base integral is done by Gauss-Legendre: both antiderivatives would cancel."""
 
@@ -66,8 +69,8 @@ class Span:
 
     def where(self, which: BoolArray) -> Span:
         """The same stretches, halves in place of those where ``which`` does not hold."""
-        half = (np.where(which, given, spare) for given, spare in ((self.ratio, 0.5), (self.gap, 0.5), (self.log_ratio, LN2)))
-        return Span(*half, self.end, self.end_gap)
+        ratio, gap, log_ratio = np.where(which, (self.ratio, self.gap, self.log_ratio), np.array([[0.5], [0.5], [LN2]]))
+        return Span(ratio, gap, log_ratio, self.end, self.end_gap)
 
 
 def scaled_power(base: float, exponent: Fraction) -> tuple[float, int]:

@@ -8,15 +8,12 @@ from math import ceil, exp, expm1, log
 import numpy as np
 
 from dynamics.checks import check_epsilon, check_fraction
-from dynamics.clock import dimensionless_time, saturation_tail
+from dynamics.clock import BLOCK, dimensionless_time, saturation_tail
 from dynamics.errors import ParameterError
 from dynamics.features import Features, FloatArray
 from dynamics.objectives import Objective
 from dynamics.power_law import asymptote, growth_span, growth_time
 from dynamics.status import Status, StatusArray, status_where
-
-BLOCK = 1 << 13
-"""Features worked on at a time, so that the temporaries stay in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +46,9 @@ class CriticalTimes:
         for row in np.flatnonzero(self.status != Status.REACHED)[:1]:
             status: Status = self.status[row]
             name = self.features.labels()[row]
-            raise ParameterError("feature", f"{name} ({status.value})", f"one that is reached after the start. {status.message}")
+            raise ParameterError(
+                "feature", f"{name} ({status.value})", f"one that is reached after the start. {status.message}"
+            )
 
 
 def critical_times(objective: Objective, features: Features, *, epsilon: float, fraction: float = 0.5) -> CriticalTimes:
@@ -95,7 +94,6 @@ def critical_times(objective: Objective, features: Features, *, epsilon: float, 
         status[part] = status_where([(~positive, Status.NEVER), (~reached, Status.ALREADY_REACHED)], Status.REACHED)
         limit[part] = asymptote(objective, features.rho[part])
     return CriticalTimes(objective, features, epsilon, fraction, time, log10_time, status, limit)
-
 
 
 @dataclass(frozen=True, eq=False)

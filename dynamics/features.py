@@ -57,7 +57,9 @@ class Features:
         names: Sequence[str] | None = None,
     ) -> None:
         given = {
-            name: _column(name, values) for name, values in (("lambda", lam), ("rho", rho), ("sigma", sigma)) if values is not None
+            name: _column(name, values)
+            for name, values in (("lambda", lam), ("rho", rho), ("sigma", sigma))
+            if values is not None
         }
         if len(given) < 2:
             have = " and ".join(given) or "none"
@@ -75,6 +77,12 @@ class Features:
         """The features at a slice, mask or list of positions, labels kept."""
         labels = np.asarray(self.labels(), dtype=object)[which]
         return Features(lam=self.lam[which], rho=self.rho[which], sigma=self.sigma[which], names=list(labels))
+
+    def joined(self, others: Features) -> Features:
+        """These features followed by others, numbered anew."""
+        columns = ((self.lam, others.lam), (self.rho, others.rho), (self.sigma, others.sigma))
+        lam, rho, sigma = (np.concatenate(pair) for pair in columns)
+        return Features(lam=lam, rho=rho, sigma=sigma)
 
     def labels(self) -> tuple[str, ...]:
         """The names, or the numbers from 1 where none were given."""
@@ -112,7 +120,8 @@ def _broadcast(given: dict[str, FloatArray]) -> dict[str, FloatArray]:
 def _complete(**given: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     lam, rho, sigma = (given.get(name) for name in ("lambda", "rho", "sigma"))
     if lam is None:
-        assert rho is not None and sigma is not None
+        assert rho is not None
+        assert sigma is not None
         with np.errstate(over="ignore"):
             lam = rho * sigma * sigma
     elif rho is None:
@@ -123,12 +132,20 @@ def _complete(**given: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         _require("rho", rho, np.sign(lam) == np.sign(rho), "of the same sign as lambda")
         if sigma is None:
             _require("lambda", lam, lam != 0, "non-zero when rho is given without sigma, because rho = lambda / sigma^2")
-            sigma = np.sqrt(np.abs(lam)) / np.sqrt(np.abs(rho))
+            sigma = _root_ratio(lam, rho)
         else:
             _agree(lam, rho, sigma)
     for name, column in (("lambda", lam), ("rho", rho), ("sigma", sigma)):
         _require(name, column, np.isfinite(column), "finite: the other two give a number a double cannot hold")
     return lam, rho, sigma
+
+
+def _root_ratio(lam: FloatArray, rho: FloatArray) -> FloatArray:
+    """sqrt(lam / rho), also where the ratio itself leaves the doubles."""
+    with np.errstate(over="ignore", under="ignore"):
+        ratio = lam / rho
+    fits = np.isfinite(ratio) & (ratio > 0)
+    return np.where(fits, np.sqrt(np.where(fits, ratio, 1.0)), np.sqrt(np.abs(lam)) / np.sqrt(np.abs(rho)))
 
 
 def _agree(lam: FloatArray, rho: FloatArray, sigma: FloatArray) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from dynamics.errors import ParameterError
 from dynamics.features import Features
 from dynamics.objectives import Objective, jepa, mae
-from dynamics.tables import Table
+from dynamics.table import Columns
 
 OBJECTIVES: dict[str, Callable[[int, int], Objective]] = {"jepa": jepa, "mae": mae}
 
@@ -24,19 +24,17 @@ class Setting:
     epsilon: float
     fraction: float
 
-    def columns(self, features: Features, *, fraction: bool = True) -> dict[str, object]:
+    def columns(self, features: Features) -> Columns:
         """The columns that say what a row is about: feature, setting, lambda, rho and sigma."""
         count = len(features)
-        constants = {
+        constants: Columns = {
             "objective": np.full(count, self.objective.name),
             "depth": np.full(count, self.objective.depth),
             "predictor_depth": np.full(count, self.objective.predictor_depth),
             "epsilon": np.full(count, self.epsilon),
             "fraction": np.full(count, self.fraction),
         }
-        if not fraction:
-            del constants["fraction"]
-        named = {"feature": np.array(features.labels(), dtype=object)}
+        named: Columns = {"feature": np.array(features.labels(), dtype=object)}
         return named | constants | {"lambda": features.lam, "rho": features.rho, "sigma": features.sigma}
 
 
@@ -64,8 +62,3 @@ class Grid:
             if name not in OBJECTIVES:
                 raise ParameterError("objective", name, f"one of {', '.join(OBJECTIVES)}")
             yield Setting(OBJECTIVES[name](depth, predictor_depth), epsilon, fraction)
-
-
-def rows(columns: dict[str, object]) -> Table:
-    """A table from columns, as they come."""
-    return Table(columns)  # type: ignore[arg-type]

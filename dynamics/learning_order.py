@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cmp_to_key
+from itertools import pairwise
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -81,9 +82,9 @@ def learning_order(objective: Objective, features: Features, *, epsilon: float, 
     """
     times = critical_times(objective, features, epsilon=epsilon, fraction=fraction)
     judge = _Judge(objective, features, epsilon, fraction)
-    guess = np.lexsort((times.log10_time, times.time)).tolist()
-    sequence = sorted(guess, key=cmp_to_key(lambda first, second: judge.compare(first, second)[0]))
-    verdicts = [judge.compare(*pair)[1] for pair in zip(sequence, sequence[1:], strict=False)] + [Certainty.LAST]
+    guess: list[int] = np.lexsort((times.log10_time, times.time)).tolist()
+    sequence: list[int] = sorted(guess, key=cmp_to_key(judge.leader))
+    verdicts = [judge.compare(*pair)[1] for pair in pairwise(sequence)] + [Certainty.LAST]
     rank, certainty = np.empty(len(features), dtype=np.intp), np.empty(len(features), dtype=object)
     certainty[sequence] = verdicts
     place = 1
@@ -128,18 +129,17 @@ def crossovers(objective: Objective, first: Features, second: Features, *, fract
     for name, given in (("first", first), ("second", second)):
         if len(given) != 1:
             raise ParameterError(name, f"{len(given)} features", "a single feature")
-    pair = Features(lam=np.concatenate([first.lam, second.lam]), rho=np.concatenate([first.rho, second.rho]),
-                    sigma=np.concatenate([first.sigma, second.sigma]))  # fmt: skip
+    pair = first.joined(second)
     if not (pair.lam > 0).all():
         return np.empty(0)
 
     def leader(epsilon: float) -> int:
-        return _Judge(objective, pair, epsilon, fraction).compare(0, 1)[0]
+        return _Judge(objective, pair, epsilon, fraction).leader(0, 1)
 
     stops = list(_turning_points(objective, pair, fraction))
     signs = [leader(epsilon) for epsilon in stops]
-    stretches = zip(stops, stops[1:], signs, signs[1:], strict=False)
-    return np.array([_bisect(leader, low, high, before) for low, high, before, after in stretches if before * after < 0])
+    stretches = zip(pairwise(stops), pairwise(signs), strict=True)
+    return np.array([_bisect(leader, low, high, before) for (low, high), (before, after) in stretches if before * after < 0])
 
 
 def _turning_points(objective: Objective, pair: Features, fraction: float) -> Iterator[float]:
@@ -193,6 +193,10 @@ class _Judge:
                 return 1, Certainty.CERTIFIED
             bits *= 2
         return 0, Certainty.UNRESOLVED
+
+    def leader(self, first: int, second: int) -> int:
+        """The first half of `compare`, as sorting wants it."""
+        return self.compare(first, second)[0]
 
     def _status_of(self, feature: int) -> Status:
         if feature not in self._status:

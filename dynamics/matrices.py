@@ -47,7 +47,9 @@ def read_matrix(source: str, columns: Sequence[str] = ()) -> Matrix:
         if ending in (".npy", ".npz"):
             values = _array(path, key)
             if columns:
-                raise TableError(f"{path} has no column names to choose from; leave the columns out or give a CSV or Parquet file.")
+                raise TableError(
+                    f"{path} has no column names to choose from; leave the columns out or give a CSV or Parquet file."
+                )
             return Matrix(_checked(values, source), None)
         if format_of(path) in ("csv", "tsv", "parquet"):
             return _from_table(path, columns)
@@ -78,7 +80,9 @@ def _array(path: str, key: str | None) -> npt.NDArray[Any]:
         raise
     except (ValueError, EOFError) as error:
         if "pickle" in str(error):
-            raise TableError(f"{path} needs pickle, which can run code and is refused; save it as a plain numeric array.") from None
+            raise TableError(
+                f"{path} needs pickle, which can run code and is refused; save it as a plain numeric array."
+            ) from None
         raise TableError(f"{path} is not a readable NumPy file.") from None
     except OSError:
         raise

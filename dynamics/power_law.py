@@ -24,12 +24,14 @@ class ScaledTime:
     def value(self) -> FloatArray:
         """The times as doubles; ``inf`` where a double cannot hold them."""
         with np.errstate(over="ignore", under="ignore"):
-            return np.ldexp(self.mantissa, self.exponent)
+            value: FloatArray = np.ldexp(self.mantissa, self.exponent)
+        return value
 
     def share(self, time: FloatArray) -> FloatArray:
         """time / these times."""
         with np.errstate(over="ignore", under="ignore"):
-            return np.ldexp(time / self.mantissa, -self.exponent)
+            share: FloatArray = np.ldexp(time / self.mantissa, -self.exponent)
+        return share
 
     @property
     def log10(self) -> FloatArray:

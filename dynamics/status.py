@@ -45,3 +45,12 @@ def status_where(conditions: Sequence[tuple[npt.NDArray[np.bool_], Status]], oth
     codes = np.select([holds for holds, _ in conditions], [_CODES[status] for _, status in conditions], _CODES[otherwise])
     members: StatusArray = _MEMBERS[codes]
     return members
+
+
+def words(outcomes: npt.NDArray[np.object_]) -> StatusArray:
+    """The words that tables carry for an array of enum members."""
+    kinds: dict[Enum, str] = {member: member.value for member in set(outcomes.tolist())}
+    text = np.empty(len(outcomes), dtype=object)
+    for member, word in kinds.items():
+        text[outcomes == member] = word
+    return text

@@ -6,12 +6,9 @@ Floats are written with every digit (shortest repr); infinities are ``inf`` in C
 from __future__ import annotations
 
 import io
-import json
 import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -19,6 +16,7 @@ import numpy as np
 
 from dynamics.errors import LindynError, TableError
 from dynamics.features import Features
+from dynamics.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,35 +35,6 @@ OWN_COLUMNS = frozenset(
 EXPECTED = "two of the columns lambda, rho and sigma, and optionally name"
 
 
-@dataclass(frozen=True)
-class Table:
-    """Named columns of one length, in order."""
-
-    columns: dict[str, Sequence[Any] | np.ndarray]
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values()), ()))
-
-    def to_dataframe(self) -> pd.DataFrame:
-        """The table as a pandas data frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self.columns, copy=False)
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        """One dictionary a row, of plain Python values."""
-        columns = [column.tolist() if isinstance(column, np.ndarray) else column for column in self.columns.values()]
-        return (dict(zip(self.columns, row, strict=True)) for row in zip(*columns, strict=True))
-
-
-def stacked(tables: Iterable[Table]) -> Table:
-    """Tables of the same columns, one below the other."""
-    parts = list(tables)
-    if len(parts) == 1:
-        return parts[0]
-    return Table({name: np.concatenate([np.asarray(part.columns[name]) for part in parts]) for name in parts[0].columns})
-
-
 def format_of(path: str | Path) -> str | None:
     """The format that a file's ending names, if any."""
     ending = Path(path).suffix.lower().lstrip(".")
@@ -80,6 +49,8 @@ def write_table(table: Table, stream: BinaryIO, table_format: str) -> None:
 @contextmanager
 def replaced(path: str | Path) -> Iterator[BinaryIO]:
     """A stream whose content takes the place of ``path`` once the block ends well; else the old file stays as it was."""
+    import tempfile
+
     target = Path(path)
     try:
         handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
@@ -152,6 +123,8 @@ def _text(stream: BinaryIO) -> Iterator[io.TextIOWrapper]:
 
 
 def _strict(record: dict[str, Any]) -> str:
+    import json
+
     finite = {name: _json_number(value) if isinstance(value, float) else value for name, value in record.items()}
     return json.dumps(finite, ensure_ascii=False, allow_nan=False)
 
@@ -249,7 +222,9 @@ def read_separated(stream: BinaryIO, separator: str = ",", *, header: int | None
     import pandas as pd
 
     options: dict[str, Any] = {"na_values": [""], "keep_default_na": False}
-    frame = pd.read_csv(stream, sep=separator, header=header, encoding="utf-8-sig", skipinitialspace=True, **options)
+    frame: pd.DataFrame = pd.read_csv(
+        stream, sep=separator, header=header, encoding="utf-8-sig", skipinitialspace=True, **options
+    )
     if not isinstance(frame.index, pd.RangeIndex):
         raise pd.errors.ParserError("the rows have more fields than the header")
     if header is not None:
@@ -263,6 +238,8 @@ def _parser_complaint(error: Exception) -> str:
 
 
 def _json_records(stream: BinaryIO, table_format: str) -> list[dict[str, Any]]:
+    import json
+
     text = stream.read().decode("utf-8-sig")
     records = json.loads(text) if table_format == "json" else [json.loads(line) for line in text.splitlines() if line.strip()]
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):

@@ -119,6 +119,16 @@ def trajectories_at(
     return Trajectories(critical, times, times - critical.time[:, None], amplitudes)
 
 
+def trajectories_around(
+    objective: Objective, features: Features, *, epsilon: float, time: npt.ArrayLike, fraction: float = 0.5
+) -> Trajectories:
+    """The curve of every feature at times from its own critical time; parameters and errors are those of `amplitude_around`."""
+    critical = critical_times(objective, features, epsilon=epsilon, fraction=fraction)
+    amplitudes = amplitude_around(objective, features, epsilon=epsilon, fraction=fraction, time=time)
+    since = np.array(np.broadcast_to(check_times(time), amplitudes.shape))
+    return Trajectories(critical, critical.time[:, None] + since, since, amplitudes)
+
+
 def trajectories(
     objective: Objective, features: Features, *, epsilon: float, fraction: float = 0.5, points: int = 50
 ) -> Trajectories:
@@ -178,7 +188,7 @@ class _Course(ABC):
 
     @property
     def log_start(self) -> FloatArray:
-        """ln |z| at the start."""
+        """The logarithm of |z| at the start."""
         start: FloatArray = self.power * log(self.epsilon) - np.log(np.abs(self.rho))
         return start
 
@@ -188,7 +198,7 @@ class _Course(ABC):
         return result
 
     def log_unit(self) -> FloatArray:
-        """ln of |rho|**-alpha / (|lam| b), the training time in which a branch counts."""
+        """The logarithm of |rho|**-alpha / (|lam| b), the training time in which a branch counts."""
         alpha = float(self.objective.alpha)
         unit: FloatArray = -alpha * np.log(np.abs(self.rho)) - np.log(np.abs(self.lam) * self.objective.b)
         return unit
@@ -283,7 +293,8 @@ class _Uncorrelated(_Course):
 
     @property
     def rate(self) -> FloatArray:
-        return self.order * self.objective.depth * self.epsilon**self.order * self.sigma**2
+        rate: FloatArray = self.order * self.objective.depth * self.epsilon**self.order * self.sigma**2
+        return rate
 
     def amplitude_after(self, time: FloatArray) -> FloatArray:
         result: FloatArray = self.epsilon * np.exp(-np.log1p(self.rate * time) / self.order)

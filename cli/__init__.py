@@ -1,0 +1,5 @@
+"""The lindyn command: parse, call one library function, render."""
+
+from cli.commands import main
+
+__all__ = ["main"]

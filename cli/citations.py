@@ -1,0 +1,62 @@
+"""What to cite for which command."""
+
+from __future__ import annotations
+
+_ENTRIES = {
+    "lindyn": """@software{lindyn,
+  title   = {lindyn: learning dynamics of linear self-supervised networks},
+  author  = {{The lindyn authors}},
+  year    = {2026},
+  version = {%s}
+}""",
+    "jepa": """@inproceedings{littwin2024jepa,
+  title     = {How {JEPA} Avoids Noisy Features: The Implicit Bias of Deep Linear Self Distillation Networks},
+  author    = {Littwin, Etai and Saremi, Omid and Advani, Madhu and Thilak, Vimal and Nakkiran, Preetum and Huang, Chen
+               and Susskind, Joshua},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year      = {2024},
+  eprint    = {2407.03475},
+  archiveprefix = {arXiv}
+}""",
+    "supervised": """@inproceedings{saxe2014exact,
+  title     = {Exact solutions to the nonlinear dynamics of learning in deep linear neural networks},
+  author    = {Saxe, Andrew M. and McClelland, James L. and Ganguli, Surya},
+  booktitle = {International Conference on Learning Representations},
+  year      = {2014},
+  eprint    = {1312.6120},
+  archiveprefix = {arXiv}
+}""",
+    "balls": """@article{johansson2017arb,
+  title   = {Arb: Efficient Arbitrary-Precision Midpoint-Radius Interval Arithmetic},
+  author  = {Johansson, Fredrik},
+  journal = {IEEE Transactions on Computers},
+  volume  = {66},
+  number  = {8},
+  pages   = {1281--1292},
+  year    = {2017}
+}""",
+    "diagonalisation": """@article{cardoso1996jacobi,
+  title   = {Jacobi Angles for Simultaneous Diagonalization},
+  author  = {Cardoso, Jean-Fran{\\c{c}}ois and Souloumiac, Antoine},
+  journal = {SIAM Journal on Matrix Analysis and Applications},
+  volume  = {17},
+  number  = {1},
+  pages   = {161--164},
+  year    = {1996}
+}""",
+}
+
+_BEHIND = {
+    "critical-time": ("jepa", "supervised", "balls"),
+    "trajectory": ("jepa", "supervised"),
+    "order": ("jepa", "balls"),
+    "features": ("jepa", "diagonalisation"),
+}
+
+
+def bibtex(command: str | None = None) -> str:
+    """BibTeX of lindyn and of what a command rests on; of everything without a command."""
+    from importlib.metadata import version
+
+    keys = _BEHIND.get(command, ()) if command is not None else tuple(key for key in _ENTRIES if key != "lindyn")
+    return "\n\n".join([_ENTRIES["lindyn"] % version("lindyn"), *(_ENTRIES[key] for key in keys)])

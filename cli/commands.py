@@ -1,0 +1,172 @@
+"""The commands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cli.options import features_input, grid_options, output_options, several, time_option
+from cli.rendering import Output, note
+
+TRAINING_TIME = "Times are gradient-flow times at unit learning rate per layer."
+PAPER_TIME = "Times are depth times the gradient-flow time at unit learning rate per layer."
+
+
+class Lindyn(click.Group):
+    """A group whose commands turn what the library refuses into one sentence and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except ValueError as error:
+            from dynamics.errors import LindynError, ParameterError
+
+            if not isinstance(error, LindynError):
+                raise
+            text = str(error)
+            if isinstance(error, ParameterError):
+                option = "--" + error.name.replace("_", "-")
+                options = {
+                    flag for command in self.commands.values() for parameter in command.params for flag in parameter.opts
+                }
+                text = error.sentence(option if option in options else error.name)
+            raise click.UsageError(text) from None
+
+
+@click.group(cls=Lindyn, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="lindyn", message="lindyn %(version)s")
+def main() -> None:
+    """When deep linear self-supervised networks learn which feature, exactly.
+
+    A feature is (lambda, rho, sigma): covariance between the two views, regression coefficient lambda / sigma^2, and standard
+    deviation. JEPA predicts the encoding of the other view, MAE the view itself.
+
+    \b
+    lindyn critical-time --lambda 1 --rho 0.5
+    lindyn features DATA.npy --mask 0.5 --output features.csv
+    lindyn order features.csv
+    """
+
+
+@main.command("critical-time")
+@features_input
+@grid_options
+@click.option("--learning-rate", type=float, help="Adds steps: gradient-descent steps to first order in the learning rate.")
+@click.option("--digits", type=int, help="Adds certified lower and upper bounds that share at least this many digits.")
+@click.option("--elasticities", "sensitivities", is_flag=True, help="Adds d ln t / d ln of lambda, rho, epsilon and fraction.")
+@click.option("--expansion", "small_start", is_flag=True, help="Adds the dominant term and the expansion for a small start.")
+@time_option
+@output_options
+def critical_time(output: Output, time: str, digits: int | None, **question: Any) -> None:
+    """When each feature is learned, exactly.
+
+    Give a table FEATURES (CSV, TSV, JSON, JSON lines or Parquet; - for standard input) with two of the columns lambda, rho and
+    sigma and optionally name, or --lambda, --rho and --sigma. Repeated values pair up in order, a single one serves all. All
+    combinations of the repeatable settings are computed.
+
+    \b
+    lindyn critical-time --lambda 1,0.8 --rho 0.5,1.2 --depth 1,2,3
+    lindyn critical-time features.csv --objective jepa --digits 50
+    """
+    from dynamics.reports.critical_time import critical_time_table
+
+    output.write(critical_time_table(time=time, digits=digits, **question), _time_caption(time))
+    if digits is not None:
+        note("Certified for the double nearest to each number given, as printed by --format csv.")
+
+
+@main.command()
+@features_input
+@grid_options
+@several("--times", float, "Times at which to give the curve; by default --points spread where it moves.")
+@click.option("--from-critical", is_flag=True, help="Count --times from each feature's critical time; they may be negative.")
+@click.option(
+    "--points", type=click.IntRange(min=2), default=50, show_default=True, help="Points a curve where no --times are given."
+)
+@time_option
+@output_options
+def trajectory(output: Output, times: tuple[float, ...], from_critical: bool, time: str, **question: Any) -> None:
+    """The exact amplitude of each feature against time, as a long table.
+
+    time_from_critical resolves the transition even where time itself cannot: at JEPA depth 2, epsilon 1e-12, neighbouring
+    doubles are 64 apart in time and the transition lasts about 1.
+
+    \b
+    lindyn trajectory --lambda 1 --rho 0.5 --points 20
+    lindyn trajectory --lambda 1 --rho 0.5 --times=-1,0,1 --from-critical --epsilon 1e-12
+    """
+    from dynamics.reports.trajectory import trajectory_table
+
+    if from_critical and not times:
+        raise click.UsageError("--from-critical goes with --times.")
+    output.write(trajectory_table(times=times or None, from_critical=from_critical, time=time, **question), _time_caption(time))
+
+
+@main.command()
+@features_input
+@grid_options
+@click.option("--pair", nargs=2, metavar="A B", help="Give instead the epsilons at which features A and B trade places.")
+@click.option("--agreement", is_flag=True, help="Give instead Kendall's tau between the objectives' orders.")
+@time_option
+@output_options
+def order(output: Output, pair: tuple[str, str] | None, agreement: bool, time: str, features: Any, grid: Any) -> None:
+    """Who is learned first under each objective, how sure that is, and where two features trade places.
+
+    The column next says how sure it is that the following feature comes later: certified (disjoint enclosures), tie, or
+    unresolved. The elasticities say by how many per cent the critical time moves per per cent of lambda (rho held), rho (lambda
+    held), epsilon and fraction.
+
+    \b
+    lindyn order features.csv --depth 3
+    lindyn order --lambda 0.8,1 --rho 1.2,0.6 --depth 3 --pair 1 2
+    """
+    from dynamics.reports.order import agreement_notes, agreement_table, crossing_table, order_table
+
+    if pair and agreement:
+        raise click.UsageError("Give either --pair or --agreement, not both.")
+    if pair:
+        output.write(
+            crossing_table(features, grid, *pair),
+            "One row a crossing; the order is the same at every epsilon where there is none.",
+        )
+    elif agreement:
+        output.write(agreement_table(features, grid))
+    else:
+        output.write(order_table(features, grid, time=time), _time_caption(time))
+        for line in agreement_notes(features, grid):
+            note(line)
+
+
+@main.command()
+@click.argument("command", required=False, metavar="[COMMAND]")
+def cite(command: str | None) -> None:
+    """BibTeX of lindyn and of the papers behind a command (all without COMMAND)."""
+    from cli.citations import bibtex
+
+    known = [name for name in main.commands if name != "cite"]
+    if command is not None and command not in known:
+        raise click.UsageError(f"There is no command {command}; the commands are {', '.join(known)}.")
+    click.echo(bibtex(command))
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """The script that completes lindyn commands in a shell.
+
+    \b
+    bash: eval "$(lindyn completion bash)"
+    zsh:  eval "$(lindyn completion zsh)"
+    fish: lindyn completion fish | source
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(main, {}, "lindyn", "_LINDYN_COMPLETE").source())
+
+
+def _time_caption(time: str) -> str:
+    return TRAINING_TIME if time == "training" else PAPER_TIME

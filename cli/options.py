@@ -1,0 +1,148 @@
+"""The options that commands share, each read and validated once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cli.rendering import Output
+
+if TYPE_CHECKING:
+    from dynamics.features import Features
+
+Command = Callable[..., None]
+
+
+class NumberList(click.ParamType[Any]):
+    """Numbers separated by commas; each option that takes them may also be repeated."""
+
+    def __init__(self, kind: type[int] | type[float]) -> None:
+        self.kind = kind
+        self.name = "integers" if kind is int else "numbers"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """How the option's value is shown in help."""
+        return "N" if self.kind is int else "X"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int | float, ...]:
+        """Parse one occurrence of the option."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(self.kind(part) for part in str(value).split(","))
+        except ValueError:
+            wanted = "a whole number" if self.kind is int else "a number"
+            self.fail(f"{value!r} is not {wanted} (or several, separated by commas).", param, ctx)
+
+
+def several(
+    name: str, kind: type[int] | type[float], help_text: str, default: Sequence[float] = ()
+) -> Callable[[Command], Command]:
+    """A repeatable option of numbers whose occurrences are joined into one tuple."""
+
+    def join(_context: click.Context, _param: click.Parameter, values: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:
+        return tuple(value for group in values for value in group)
+
+    return click.option(
+        name,
+        type=NumberList(kind),
+        multiple=True,
+        callback=join,
+        help=help_text,
+        default=[tuple(default)] if default else None,
+        show_default=", ".join(map(str, default)) if default else False,
+    )
+
+
+def features_input(command: Command) -> Command:
+    """Pass ``features``: a table named by the argument FEATURES (- for standard input), or --lambda, --rho and --sigma."""
+
+    @click.argument("features", required=False, metavar="[FEATURES]", type=click.Path(allow_dash=True))
+    @several("--lambda", float, "Covariance of each feature between the views.")
+    @several("--rho", float, "Regression coefficient, lambda / sigma^2.")
+    @several("--sigma", float, "Standard deviation of each feature.")
+    @wraps(command)
+    def wrapped(features: str | None, **options: Any) -> None:
+        lam, rho, sigma = (options.pop(name) for name in ("lambda", "rho", "sigma"))
+        command(features=_features(features, lam, rho, sigma), **options)
+
+    return wrapped
+
+
+def _features(source: str | None, lam: Sequence[float], rho: Sequence[float], sigma: Sequence[float]) -> Features:
+    if source is None and not (lam or rho or sigma):
+        raise click.UsageError("Give a FEATURES table (- for standard input), or two of --lambda, --rho and --sigma.")
+    if source is not None and (lam or rho or sigma):
+        raise click.UsageError("Give either a FEATURES table or --lambda, --rho and --sigma, not both.")
+    if source is None:
+        from dynamics.features import Features
+
+        return Features(lam=lam or None, rho=rho or None, sigma=sigma or None)
+    from dynamics.tables import read_features
+
+    return read_features(sys.stdin.buffer if source == "-" else source)
+
+
+def grid_options(command: Command) -> Command:
+    """Pass ``grid``: every combination of objectives, depths, starts and fractions."""
+
+    @click.option(
+        "--objective",
+        multiple=True,
+        type=click.Choice(["jepa", "mae"]),
+        default=["jepa", "mae"],
+        show_default="both",
+        help="Objective; repeatable.",
+    )
+    @several("--depth", int, "Layers L of the encoder.", [2])
+    @several("--predictor-depth", int, "Layers M of the predictor or decoder.", [1])
+    @several("--epsilon", float, "Amplitude of the encoder product at the start.", [0.01])
+    @several("--fraction", float, "Fraction p of the feature's own asymptote that counts as learned.", [0.5])
+    @wraps(command)
+    def wrapped(
+        objective: tuple[str, ...],
+        depth: tuple[int, ...],
+        predictor_depth: tuple[int, ...],
+        epsilon: tuple[float, ...],
+        fraction: tuple[float, ...],
+        **options: Any,
+    ) -> None:
+        from dynamics.grid import Grid
+
+        command(grid=Grid(tuple(dict.fromkeys(objective)), depth, predictor_depth, epsilon, fraction), **options)
+
+    return wrapped
+
+
+def time_option(command: Command) -> Command:
+    """Pass ``time``, the convention that times are given in."""
+    return click.option(
+        "--time",
+        type=click.Choice(["training", "paper"]),
+        default="training",
+        show_default=True,
+        help="Unit of time: training (unit learning rate per layer) or paper (the depth times that).",
+    )(command)
+
+
+def output_options(command: Command) -> Command:
+    """Pass ``output``, which writes a table in the chosen format to the chosen place."""
+
+    @click.option(
+        "--format",
+        "table_format",
+        type=click.Choice(["table", "csv", "tsv", "json", "jsonl", "parquet"]),
+        help="Output format; by default what the ending of --output says, else table (rounded for reading).",
+    )
+    @click.option(
+        "--output", "path", type=click.Path(allow_dash=True), help="File to write; it is replaced whole or not at all."
+    )
+    @wraps(command)
+    def wrapped(table_format: str | None, path: str | None, **options: Any) -> None:
+        command(output=Output(table_format, None if path == "-" else path), **options)
+
+    return wrapped

@@ -1,0 +1,83 @@
+"""The table of critical times."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from dynamics.critical_time import critical_times, elasticities, expansion
+from dynamics.errors import ParameterError
+from dynamics.features import Features
+from dynamics.grid import Grid, Setting
+from dynamics.reports.times import check_convention, convention_column, scale_of, time_columns
+from dynamics.table import Columns, Table, stacked
+
+
+def critical_time_table(
+    features: Features,
+    grid: Grid,
+    *,
+    time: str = "training",
+    learning_rate: float | None = None,
+    digits: int | None = None,
+    sensitivities: bool = False,
+    small_start: bool = False,
+) -> Table:
+    """Critical times of all features at every setting of the grid.
+
+    Parameters
+    ----------
+    time
+        One of `CONVENTIONS`; with ``paper`` a last column says so.
+    learning_rate
+        Adds ``steps``: the number of gradient-descent steps, to first order in the learning rate.
+    digits
+        Adds certified bounds that share at least this many digits.
+    sensitivities
+        Adds the elasticities of the critical time.
+    small_start
+        Adds the dominant term and the whole expansion for a small start, to compare with the exact time.
+    """
+    check_convention(time)
+    if learning_rate is not None and not (isfinite(learning_rate) and learning_rate > 0):
+        raise ParameterError("learning_rate", learning_rate, "a positive finite number")
+    tables = []
+    for setting in grid.settings():
+        times = critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
+        columns = setting.columns(features) | time_columns(times, time)
+        if learning_rate is not None:
+            columns["steps"] = times.time / learning_rate
+        if digits is not None:
+            from dynamics.certificate import enclosures
+
+            bounds = enclosures(
+                setting.objective,
+                features,
+                epsilon=setting.epsilon,
+                fraction=setting.fraction,
+                digits=digits,
+                scale=scale_of(setting.objective.depth, time),
+            )
+            columns |= {"critical_time_lower": list(bounds.lower), "critical_time_upper": list(bounds.upper)}
+        if sensitivities:
+            columns |= elasticity_columns(features, setting)
+        if small_start:
+            columns |= _expansion_columns(features, setting, time)
+        tables.append(Table(columns | convention_column(time, len(features))))
+    return stacked(tables)
+
+
+def elasticity_columns(features: Features, setting: Setting) -> Columns:
+    """The elasticities of every feature's critical time."""
+    result = elasticities(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
+    return {
+        "elasticity_lambda": result.lam,
+        "elasticity_rho": result.rho,
+        "elasticity_epsilon": result.epsilon,
+        "elasticity_fraction": result.fraction,
+    }
+
+
+def _expansion_columns(features: Features, setting: Setting, time: str) -> Columns:
+    result = expansion(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
+    scale = scale_of(setting.objective.depth, time)
+    return {"dominant_time": scale * result.dominant, "expansion_time": scale * result.total}

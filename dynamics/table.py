@@ -1,0 +1,43 @@
+"""A table in memory: columns by name, before anyone needs pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Columns = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns of one length, in order."""
+
+    columns: Columns
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """The table as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.columns, copy=False)
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """One dictionary a row, of plain Python values."""
+        columns = [column.tolist() if isinstance(column, np.ndarray) else column for column in self.columns.values()]
+        return (dict(zip(self.columns, row, strict=True)) for row in zip(*columns, strict=True))
+
+
+def stacked(tables: Iterable[Table]) -> Table:
+    """Tables of the same columns, one below the other."""
+    parts = list(tables)
+    if len(parts) == 1:
+        return parts[0]
+    return Table({name: np.concatenate([np.asarray(part.columns[name]) for part in parts]) for name in parts[0].columns})
