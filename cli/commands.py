@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cli.options import features_input, grid_options, output_options, several, time_option
 from cli.rendering import Output, note
+
+if TYPE_CHECKING:
+    from dynamics.table import Table
 
 TRAINING_TIME = "Times are gradient-flow times at unit learning rate per layer."
 PAPER_TIME = "Times are depth times the gradient-flow time at unit learning rate per layer."
@@ -72,7 +75,7 @@ def critical_time(output: Output, time: str, digits: int | None, **question: Any
     """
     from dynamics.reports.critical_time import critical_time_table
 
-    output.write(critical_time_table(time=time, digits=digits, **question), _time_caption(time))
+    answer(output, critical_time_table(time=time, digits=digits, **question), time)
     if digits is not None:
         note("Certified for the double nearest to each number given, as printed by --format csv.")
 
@@ -101,7 +104,7 @@ def trajectory(output: Output, times: tuple[float, ...], from_critical: bool, ti
 
     if from_critical and not times:
         raise click.UsageError("--from-critical goes with --times.")
-    output.write(trajectory_table(times=times or None, from_critical=from_critical, time=time, **question), _time_caption(time))
+    answer(output, trajectory_table(times=times or None, from_critical=from_critical, time=time, **question), time)
 
 
 @main.command()
@@ -134,7 +137,7 @@ def order(output: Output, pair: tuple[str, str] | None, agreement: bool, time: s
     elif agreement:
         output.write(agreement_table(features, grid))
     else:
-        output.write(order_table(features, grid, time=time), _time_caption(time))
+        answer(output, order_table(features, grid, time=time), time)
         for line in agreement_notes(features, grid):
             note(line)
 
@@ -168,5 +171,10 @@ def completion(shell: str) -> None:
     click.echo(kind(main, {}, "lindyn", "_LINDYN_COMPLETE").source())
 
 
-def _time_caption(time: str) -> str:
-    return TRAINING_TIME if time == "training" else PAPER_TIME
+def answer(output: Output, table: Table, time: str) -> None:
+    """Write a table of times, and beside it what its status words mean."""
+    from dynamics.status import remarks
+
+    output.write(table, TRAINING_TIME if time == "training" else PAPER_TIME)
+    for line in remarks(table.columns["status"]):
+        note(line)

@@ -87,6 +87,7 @@ def dimensionless_time(alpha: Fraction, span: Span) -> tuple[FloatArray, FloatAr
     unsaturated feature takes the first summand alone.
     """
     steps, base = divmod(alpha, 1)
+    start = span.start
     if not base:
         saturation = np.log1p(span.gap * span.end / span.end_gap)
         total = span.log_ratio + saturation
@@ -94,16 +95,28 @@ def dimensionless_time(alpha: Fraction, span: Span) -> tuple[FloatArray, FloatAr
     else:
         power = np.exp(-float(base) * span.log_ratio)
         growth = 1.0 - power
-        saturation = power * saturation_tail(base, span.end, span.end_gap) - saturation_tail(base, span.start, span.start_gap)
+        saturation = power * _end_tail(base, span) - saturation_tail(base, start, span.start_gap)
         total = growth / float(base) + saturation
         _replace_short(base, span, total, growth, saturation)
-    start = span.start
     for step in range(1, int(steps) + 1):
-        growth = growth + power * span.gap
-        power = power * span.ratio
+        growth += power * span.gap
+        power *= span.ratio
         saturation = start * total
         total = growth / float(base + step) + saturation
     return total, saturation
+
+
+def _end_tail(base: Fraction, span: Span) -> float | FloatArray:
+    return (
+        _scalar_tail(base, span.end, span.end_gap)
+        if isinstance(span.end, float)
+        else saturation_tail(base, span.end, span.end_gap)
+    )
+
+
+@lru_cache
+def _scalar_tail(base: Fraction, z: float, gap: float) -> float:
+    return float(saturation_tail(base, z, gap)[0])
 
 
 def _replace_short(base: Fraction, span: Span, total: FloatArray, growth: FloatArray, saturation: FloatArray) -> None:

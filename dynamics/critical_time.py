@@ -9,7 +9,7 @@ import numpy as np
 
 from dynamics.checks import check_epsilon, check_fraction
 from dynamics.clock import BLOCK, dimensionless_time, saturation_tail
-from dynamics.errors import ParameterError
+from dynamics.errors import LindynError, ParameterError
 from dynamics.features import Features, FloatArray
 from dynamics.objectives import Objective
 from dynamics.power_law import asymptote, growth_span, growth_time
@@ -42,13 +42,11 @@ class CriticalTimes:
     asymptote: FloatArray
 
     def require_reached(self) -> None:
-        """Raise a `ParameterError` that names the first feature which is not ``reached`` and why."""
+        """Raise a `LindynError` that names the first feature which is not ``reached`` and why."""
         for row in np.flatnonzero(self.status != Status.REACHED)[:1]:
             status: Status = self.status[row]
             name = self.features.labels()[row]
-            raise ParameterError(
-                "feature", f"{name} ({status.value})", f"one that is reached after the start. {status.message}"
-            )
+            raise LindynError(f"Feature {name} has no critical time after the start: {status.value}. {status.message}")
 
 
 def critical_times(objective: Objective, features: Features, *, epsilon: float, fraction: float = 0.5) -> CriticalTimes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 
 import numpy as np
@@ -45,6 +45,14 @@ def status_where(conditions: Sequence[tuple[npt.NDArray[np.bool_], Status]], oth
     codes = np.select([holds for holds, _ in conditions], [_CODES[status] for _, status in conditions], _CODES[otherwise])
     members: StatusArray = _MEMBERS[codes]
     return members
+
+
+def remarks(told: Iterable[str]) -> list[str]:
+    """What a reader should know about the status words in a table, ``reached`` aside; one sentence a word."""
+    present = set(told)
+    return [
+        f"{status.value}: {status.message}" for status in Status if status is not Status.REACHED and status.value in present
+    ]
 
 
 def words(outcomes: npt.NDArray[np.object_]) -> StatusArray:

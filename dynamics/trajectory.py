@@ -74,7 +74,7 @@ def amplitude_around(
 
     Raises
     ------
-    ParameterError
+    LindynError
         If a feature has no critical time to measure from, because it is never or already reached.
     """
     check_epsilon(epsilon)
