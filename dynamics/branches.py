@@ -136,12 +136,26 @@ class Fading(Branch):
         return log_time, np.exp((alpha + 1.0) * y - np.logaddexp(0.0, y) - log_time)
 
     def _log_power_time(self, y: FloatArray) -> FloatArray:
+        return np.where(y < 0.0, self._early(np.minimum(y, 0.0)), self._late(np.maximum(y, 0.0)))
+
+    def _early(self, y: FloatArray) -> FloatArray:
+        """v < 1: the integral of x**alpha / (1 + x) from 0 to v as a hypergeometric function."""
         from scipy.special import hyp2f1
 
         alpha = float(self.alpha)
-        near = np.minimum(y, FADED)
-        series = hyp2f1(1.0, alpha + 1.0, alpha + 2.0, -np.exp(near))
-        log_time: FloatArray = (alpha + 1.0) * near + np.log(series / (alpha + 1.0)) + alpha * (y - near)
+        log_time: FloatArray = (alpha + 1.0) * y + np.log(hyp2f1(1.0, alpha + 1.0, alpha + 2.0, -np.exp(y)) / (alpha + 1.0))
+        return log_time
+
+    def _late(self, y: FloatArray) -> FloatArray:
+        """v > 1: the same over v**alpha, from its fractional part upwards; every step divides the error by v."""
+        from scipy.special import hyp2f1
+
+        steps, base = divmod(self.alpha, 1)
+        v = np.exp(np.minimum(y, FADED))
+        share = v * hyp2f1(1.0, float(base) + 1.0, float(base) + 2.0, -v) / float(base + 1) if base else np.log1p(v)
+        for step in range(1, int(steps) + 1):
+            share = 1.0 / float(base + step) - share / v
+        log_time: FloatArray = float(self.alpha) * y + np.log(share)
         return log_time
 
     def log_coordinate(self, y: FloatArray | float) -> FloatArray:
@@ -175,8 +189,8 @@ class _Curve:
 @lru_cache
 def _curve(branch: Branch) -> _Curve:
     far = np.geomspace(FADED, FAR, 60)
-    fine = np.arange(-FADED, END, STEP)
-    y = np.concatenate([-far[:0:-1], fine, far if isinstance(branch, Fading) else far[:0]])
+    fine = np.arange(-FADED, min(branch.last, FADED), STEP)
+    y = np.concatenate([-far[::-1], fine, far[far < branch.last]])
     log_time, slope = branch.log_time(y)
     order = slice(None, None, -1 if log_time[0] > log_time[-1] else 1)
     return _Curve(log_time[order], y[order], 1.0 / slope[order])

@@ -13,20 +13,34 @@ from dynamics.features import FloatArray
 
 def check_epsilon(epsilon: float) -> None:
     """Raise unless ``epsilon`` is a positive finite number."""
-    if not (isfinite(epsilon) and epsilon > 0):
+    if not (_is_number(epsilon) and isfinite(epsilon) and epsilon > 0):
         raise ParameterError("epsilon", epsilon, "a positive finite number")
 
 
 def check_fraction(fraction: float) -> None:
     """Raise unless ``fraction`` lies strictly between 0 and 1."""
-    if not 0 < fraction < 1:
+    if not (_is_number(fraction) and 0 < fraction < 1):
         raise ParameterError("fraction", fraction, "strictly between 0 and 1")
 
 
 def check_times(times: npt.ArrayLike, least: float = -np.inf) -> FloatArray:
     """The times as an array with at least one axis; raise if one is not a finite number or lies below ``least``."""
-    column = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    try:
+        column = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ParameterError("time", repr(times), "a number or an array of numbers") from None
     good = np.isfinite(column) & (column >= least)
     if not good.all():
         raise ParameterError("time", column[~good][0], "finite" if least == -np.inf else f"finite and at least {least:g}")
     return column
+
+
+def spread_times(times: FloatArray, count: int) -> FloatArray:
+    """The times as one row for each of ``count`` features; raise if they have another number of rows."""
+    if times.ndim > 2 or (times.ndim == 2 and len(times) not in (1, count)):
+        raise ParameterError("time", f"an array of shape {times.shape}", f"one list for all features, or {count} rows")
+    return np.broadcast_to(times, (count, times.shape[-1]))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.floating | np.integer) and not isinstance(value, bool)

@@ -107,11 +107,9 @@ def dimensionless_time(alpha: Fraction, span: Span) -> tuple[FloatArray, FloatAr
 
 
 def _end_tail(base: Fraction, span: Span) -> float | FloatArray:
-    return (
-        _scalar_tail(base, span.end, span.end_gap)
-        if isinstance(span.end, float)
-        else saturation_tail(base, span.end, span.end_gap)
-    )
+    if isinstance(span.end, float) and isinstance(span.end_gap, float):
+        return _scalar_tail(base, span.end, span.end_gap)
+    return saturation_tail(base, span.end, span.end_gap)
 
 
 @lru_cache
@@ -131,11 +129,13 @@ def _replace_short(base: Fraction, span: Span, total: FloatArray, growth: FloatA
 
 def _by_quadrature(alpha: float, span: Span, clock: FloatArray) -> FloatArray:
     """Q over stretches of at most SHORT in the logistic clock y, where it is the integral of (z0 / z(y))**alpha."""
-    nodes, weights = np.polynomial.legendre.leggauss(14)
-    elapsed = np.multiply.outer(0.5 * (nodes + 1.0), clock)
-    log_ratio = elapsed - np.log1p(span.start * np.expm1(elapsed))
-    result: FloatArray = 0.5 * clock * np.tensordot(weights, np.exp(-alpha * log_ratio), axes=1)
-    return result
+    total = np.zeros_like(clock)
+    start = span.start
+    for node, weight in zip(*np.polynomial.legendre.leggauss(14), strict=True):
+        elapsed = 0.5 * (node + 1.0) * clock
+        log_ratio = elapsed - np.log1p(start * np.expm1(elapsed))
+        total += weight * np.exp(-alpha * log_ratio)
+    return 0.5 * clock * total
 
 
 def saturation_tail(base: Fraction, z: float | FloatArray, gap: float | FloatArray) -> FloatArray:

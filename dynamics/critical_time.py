@@ -177,17 +177,22 @@ def expansion(objective: Objective, features: Features, *, epsilon: float, fract
     lam, rho, alpha = features.lam, features.rho, objective.alpha
     if not (lam > 0).all():
         raise ParameterError("lambda", lam[np.argmin(lam > 0)], "positive for its critical time to have an expansion")
-    orders = np.array([float(alpha - k) for k in range(ceil(alpha))])
-    power = objective.b / objective.depth
-    log_end = power * log(fraction)
-    unit = np.exp(-float(alpha) * np.log(rho)) / (objective.b * lam)
-    with np.errstate(over="ignore"):
-        at_start = np.exp(np.multiply.outer(np.log(rho) - power * log(epsilon), orders)) / orders
-    ends = float(np.sum(np.exp(-orders * log_end) / orders))
+    orders = range(ceil(alpha))
+    powers = [objective.a - 1 - k * objective.b for k in orders]
+    log_end = objective.b / objective.depth * log(fraction)
+    with np.errstate(over="ignore", under="ignore"):
+        terms = [_power(epsilon, -n / objective.depth) / (n * lam * rho**k) for k, n in zip(orders, powers, strict=True)]
+        unit = rho ** -float(alpha) / (objective.b * lam)
+    ends = sum(exp(-float(alpha - k) * log_end) / float(alpha - k) for k in orders)
     if alpha.denominator == 1:
-        logarithm, rest = unit * power * -log(epsilon), np.log(rho) + log_end - log(-expm1(log_end))
+        logarithm, rest = unit * objective.b / objective.depth * -log(epsilon), np.log(rho) + log_end - log(-expm1(log_end))
     else:
         base = alpha % 1
         tail = saturation_tail(base, exp(log_end), -expm1(log_end))
         logarithm, rest = np.zeros_like(unit), tail * exp(-float(base) * log_end)
-    return Expansion(at_start * unit[:, None], logarithm, unit * (rest - ends))
+    return Expansion(np.array(terms).reshape(len(powers), len(features)).T, logarithm, unit * (rest - ends))
+
+
+def _power(base: float, exponent: float) -> float:
+    """base**exponent, infinite where a double cannot hold it."""
+    return float(np.float64(base) ** exponent)

@@ -91,7 +91,7 @@ class Features:
 
 def _column(name: str, values: npt.ArrayLike) -> FloatArray:
     try:
-        column = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        column = np.atleast_1d(np.array(values, dtype=np.float64))
     except (TypeError, ValueError, OverflowError):
         raise ParameterError(name, repr(values), "a number or a list of numbers") from None
     if column.ndim != 1 or column.size == 0:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dynamics.branches import Branch, Descent, Fading, Growth
-from dynamics.checks import check_epsilon, check_fraction, check_times
+from dynamics.checks import check_epsilon, check_fraction, check_times, spread_times
 from dynamics.clock import dimensionless_time
 from dynamics.critical_time import CriticalTimes, critical_times
 from dynamics.errors import ParameterError
@@ -46,8 +46,7 @@ def amplitude(objective: Objective, features: Features, *, epsilon: float, time:
         If ``epsilon`` is not positive, or a time is negative or not finite.
     """
     check_epsilon(epsilon)
-    times = check_times(time, least=0.0)
-    times = np.broadcast_to(times, (len(features), times.shape[-1]))
+    times = spread_times(check_times(time, least=0.0), len(features))
     result = np.full(times.shape, epsilon)
     for course in _courses(objective, features, epsilon):
         result[course.which] = course.amplitude_after(times[course.which])
@@ -79,8 +78,7 @@ def amplitude_around(
     """
     check_epsilon(epsilon)
     check_fraction(fraction)
-    times = check_times(time)
-    times = np.broadcast_to(times, (len(features), times.shape[-1]))
+    times = spread_times(check_times(time), len(features))
     reached = critical_times(objective, features, epsilon=epsilon, fraction=fraction)
     reached.require_reached()
     (course,) = _courses(objective, features, epsilon)
