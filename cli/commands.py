@@ -143,6 +143,52 @@ def order(output: Output, pair: tuple[str, str] | None, agreement: bool, time: s
 
 
 @main.command()
+@click.argument("x", metavar="X")
+@click.argument("y", metavar="[Y]", required=False)
+@click.option("--mask", type=float, metavar="Q", help="Make the views from X alone: each entry of x is kept with probability Q.")
+@click.option(
+    "--target",
+    type=click.Choice(["full", "independent", "complementary"]),
+    default="full",
+    show_default=True,
+    help="With --mask: y is the whole row, another mask of it, or what x hides.",
+)
+@click.option("--lag", type=int, metavar="K", help="Make the views from X alone: y is K rows after x.")
+@click.option("--columns", metavar="A,B,...", help="Columns of a table to use; by default all.")
+@click.option("--standardise", is_flag=True, help="Divide each column by its standard deviation in x.")
+@click.option("--bootstrap", type=int, metavar="B", help="Adds standard errors of lambda, rho and the ranks from B resamplings.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
+@click.option("--block-length", type=int, help="Rows resampled together; by default 1, or the cube root of their number with --lag.")
+@grid_options
+@output_options
+def features(output: Output, bootstrap: int | None, seed: int, block_length: int | None, grid: Any, **source: Any) -> None:
+    """The features (lambda, rho, sigma) of paired views: your own data.
+
+    X and Y are arrays with one row a sample (.npy, .npz or .npz:KEY, CSV, TSV, Parquet); row i of Y is the other view of row i of
+    X. --mask and --lag make both views from X: random masks, averaged over exactly, or consecutive rows of a time series. An .npy
+    file may be larger than memory. The settings of an objective are used for the ranks of --bootstrap only.
+
+    \b
+    lindyn features pixels.npy --mask 0.5 --output features.csv
+    lindyn features series.csv --lag 1 --columns wind,temp_max --bootstrap 200
+    """
+    from dynamics.feature_basis import diagonalise
+    from dynamics.reports.features import distances, features_table, features_table_with_errors
+    from dynamics.sources import read_views
+    from dynamics.views import second_moments
+
+    views = read_views(**source)
+    basis = diagonalise(second_moments(views))
+    if bootstrap is None:
+        table = features_table(basis)
+    else:
+        table = features_table_with_errors(views, basis, grid, replicates=bootstrap, seed=seed, block_length=block_length)
+    output.write(table)
+    for line in distances(basis):
+        note(line)
+
+
+@main.command()
 @click.argument("command", required=False, metavar="[COMMAND]")
 def cite(command: str | None) -> None:
     """BibTeX of lindyn and of the papers behind a command (all without COMMAND)."""

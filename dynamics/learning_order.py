@@ -95,6 +95,14 @@ def learning_order(objective: Objective, features: Features, *, epsilon: float, 
     return LearningOrder(times, np.array(sequence, dtype=np.intp), rank, certainty)
 
 
+def plain_ranks(
+    objective: Objective, features: Features, *, epsilon: float, fraction: float = 0.5
+) -> npt.NDArray[np.intp]:
+    """Places from 1 by critical time as computed, not certified; equal times share the first of their places."""
+    key = critical_times(objective, features, epsilon=epsilon, fraction=fraction).log10_time
+    return 1 + np.searchsorted(np.sort(key), key)
+
+
 def kendall_tau(first: LearningOrder, second: LearningOrder) -> float | None:
     """Kendall's tau-b between two orders of the same features: 1 for the same order, -1 for the reverse.
 
