@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 TRAINING_TIME = "Times are gradient-flow times at unit learning rate per layer."
 PAPER_TIME = "Times are depth times the gradient-flow time at unit learning rate per layer."
 
+OPTION_NAMES = {"keep": "mask", "replicates": "bootstrap"}
+"""Options that are not called like the library's parameter."""
+
 
 class Lindyn(click.Group):
     """A group whose commands turn what the library refuses into one sentence and exit code 2."""
@@ -30,7 +33,7 @@ class Lindyn(click.Group):
                 raise
             text = str(error)
             if isinstance(error, ParameterError):
-                option = "--" + error.name.replace("_", "-")
+                option = "--" + OPTION_NAMES.get(error.name, error.name).replace("_", "-")
                 options = {
                     flag for command in self.commands.values() for parameter in command.params for flag in parameter.opts
                 }
@@ -110,11 +113,16 @@ def trajectory(output: Output, times: tuple[float, ...], from_critical: bool, ti
 @main.command()
 @features_input
 @grid_options
-@click.option("--pair", nargs=2, metavar="A B", help="Give instead the epsilons at which features A and B trade places.")
+@click.option("--pair", nargs=2, metavar="A B", help="Give instead the epsilons at which A and B trade places.")
+@click.option(
+    "--first", type=click.IntRange(min=1), metavar="N", help="Show only the first N features learned at each setting."
+)
 @click.option("--agreement", is_flag=True, help="Give instead Kendall's tau between the objectives' orders.")
 @time_option
 @output_options
-def order(output: Output, pair: tuple[str, str] | None, agreement: bool, time: str, features: Any, grid: Any) -> None:
+def order(
+    output: Output, pair: tuple[str, str] | None, agreement: bool, first: int | None, time: str, features: Any, grid: Any
+) -> None:
     """Who is learned first under each objective, how sure that is, and where two features trade places.
 
     The column next says how sure it is that the following feature comes later: certified (disjoint enclosures), tie, or
@@ -137,7 +145,7 @@ def order(output: Output, pair: tuple[str, str] | None, agreement: bool, time: s
     elif agreement:
         output.write(agreement_table(features, grid))
     else:
-        answer(output, order_table(features, grid, time=time), time)
+        answer(output, order_table(features, grid, time=time, first=first), time)
         for line in agreement_notes(features, grid):
             note(line)
 
@@ -145,7 +153,9 @@ def order(output: Output, pair: tuple[str, str] | None, agreement: bool, time: s
 @main.command()
 @click.argument("x", metavar="X")
 @click.argument("y", metavar="[Y]", required=False)
-@click.option("--mask", type=float, metavar="Q", help="Make the views from X alone: each entry of x is kept with probability Q.")
+@click.option(
+    "--mask", type=float, metavar="Q", help="Make the views from X alone: each entry of x is kept with probability Q."
+)
 @click.option(
     "--target",
     type=click.Choice(["full", "independent", "complementary"]),
@@ -156,17 +166,21 @@ def order(output: Output, pair: tuple[str, str] | None, agreement: bool, time: s
 @click.option("--lag", type=int, metavar="K", help="Make the views from X alone: y is K rows after x.")
 @click.option("--columns", metavar="A,B,...", help="Columns of a table to use; by default all.")
 @click.option("--standardise", is_flag=True, help="Divide each column by its standard deviation in x.")
-@click.option("--bootstrap", type=int, metavar="B", help="Adds standard errors of lambda, rho and the ranks from B resamplings.")
+@click.option(
+    "--bootstrap", type=int, metavar="B", help="Adds standard errors of lambda, rho and the ranks from B resamplings."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
-@click.option("--block-length", type=int, help="Rows resampled together; by default 1, or the cube root of their number with --lag.")
+@click.option(
+    "--block-length", type=int, help="Rows resampled together; by default 1, or the cube root of their number with --lag."
+)
 @grid_options
 @output_options
 def features(output: Output, bootstrap: int | None, seed: int, block_length: int | None, grid: Any, **source: Any) -> None:
     """The features (lambda, rho, sigma) of paired views: your own data.
 
-    X and Y are arrays with one row a sample (.npy, .npz or .npz:KEY, CSV, TSV, Parquet); row i of Y is the other view of row i of
-    X. --mask and --lag make both views from X: random masks, averaged over exactly, or consecutive rows of a time series. An .npy
-    file may be larger than memory. The settings of an objective are used for the ranks of --bootstrap only.
+    X and Y are arrays with one row a sample (.npy, .npz or .npz:KEY, CSV, TSV, Parquet); row i of Y is the other view of row i
+    of X. --mask and --lag make both views from X: random masks, averaged over exactly, or consecutive rows of a time series.
+    An .npy file may be larger than memory. The settings of an objective are used for the ranks of --bootstrap only.
 
     \b
     lindyn features pixels.npy --mask 0.5 --output features.csv

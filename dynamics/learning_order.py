@@ -95,9 +95,7 @@ def learning_order(objective: Objective, features: Features, *, epsilon: float, 
     return LearningOrder(times, np.array(sequence, dtype=np.intp), rank, certainty)
 
 
-def plain_ranks(
-    objective: Objective, features: Features, *, epsilon: float, fraction: float = 0.5
-) -> npt.NDArray[np.intp]:
+def plain_ranks(objective: Objective, features: Features, *, epsilon: float, fraction: float = 0.5) -> npt.NDArray[np.intp]:
     """Places from 1 by critical time as computed, not certified; equal times share the first of their places."""
     key = critical_times(objective, features, epsilon=epsilon, fraction=fraction).log10_time
     return 1 + np.searchsorted(np.sort(key), key)
@@ -119,9 +117,9 @@ def crossovers(objective: Objective, first: Features, second: Features, *, fract
     """The starts epsilon at which two features are learned at the same time, in ascending order; at most two.
 
     As epsilon varies, the difference of the two critical times turns only where epsilon**(b/L) equals
-    (lam_A - lam_B) / (sigma_A^2 - sigma_B^2): on either side of that point it is monotone, so the signs at three points, decided
-    by ball arithmetic, find every crossing above 1e-300, and bisection with certified signs places it between neighbouring
-    doubles.
+    (lam_A - lam_B) / (sigma_A^2 - sigma_B^2): on either side of that point it is monotone, so the signs at three points,
+    decided by ball arithmetic, find every crossing above 1e-300, and bisection with certified signs places it between
+    neighbouring doubles.
 
     Parameters
     ----------

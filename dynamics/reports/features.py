@@ -31,7 +31,9 @@ def features_table_with_errors(
     """
     settings = list(grid.settings())
     if len(settings) > len(set(grid.objectives)):
-        raise ParameterError("depth", "one of several settings", "given once, like the other settings, for the ranks of a bootstrap")
+        raise ParameterError(
+            "depth", "one of several settings", "given once, like the other settings, for the ranks of a bootstrap"
+        )
     columns = _columns(basis)
     for setting in settings:
         errors = bootstrap(

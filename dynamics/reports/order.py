@@ -18,8 +18,11 @@ from dynamics.status import words
 from dynamics.table import Columns, Table, stacked
 
 
-def order_table(features: Features, grid: Grid, *, time: str = "training") -> Table:
-    """Every feature's place at every setting, first learned first: rank, certainty of the next gap, and elasticities."""
+def order_table(features: Features, grid: Grid, *, time: str = "training", first: int | None = None) -> Table:
+    """Every feature's place at every setting, first learned first: rank, certainty of the next gap, and elasticities.
+
+    ``first`` keeps only so many features a setting; all are ranked all the same.
+    """
     check_convention(time)
     tables = []
     for setting in grid.settings():
@@ -27,7 +30,7 @@ def order_table(features: Features, grid: Grid, *, time: str = "training") -> Ta
         columns = setting.columns(features) | time_columns(order.times, time)
         columns |= {"rank": order.rank, "next": words(order.certainty)} | elasticity_columns(features, setting)
         columns |= convention_column(time, len(features))
-        tables.append(Table({name: np.asarray(column, dtype=None)[order.sequence] for name, column in columns.items()}))
+        tables.append(Table({name: np.asarray(column)[order.sequence[:first]] for name, column in columns.items()}))
     return stacked(tables)
 
 
