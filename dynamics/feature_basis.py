@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dynamics.errors import LindynError
 from dynamics.features import Features, FloatArray
 from dynamics.joint_diagonalisation import joint_diagonaliser
 from dynamics.views import SecondMoments
@@ -77,6 +78,11 @@ def diagonalise(moments: SecondMoments) -> FeatureBasis:
     Both matrices count equally, each divided by its Frobenius norm; see `joint_diagonaliser`. Directions in which the variance
     of x is rounding (rank-deficient data, or more columns than rows) have no rho and are left out, with a note. If columns
     differ by many orders of magnitude in scale, standardise them first: the small ones look like rounding.
+
+    Raises
+    ------
+    LindynError
+        If x does not vary beyond rounding in any direction.
     """
     input_covariance, cross_covariance = moments.input_covariance, moments.cross_covariance
     span = _span(moments)
@@ -108,6 +114,8 @@ def _span(moments: SecondMoments) -> FloatArray:
     solver = 8 * len(variances) * float(np.finfo(np.float64).eps) * variances[-1]
     entries = moments.precision**2 * (moments.means[0] ** 2 + np.diagonal(covariance))
     varies = variances > np.maximum(solver, entries @ directions**2)
+    if not varies.any():
+        raise LindynError("x does not vary beyond rounding in any direction, so it has no features.")
     return np.eye(len(variances)) if varies.all() else np.ascontiguousarray(directions[:, varies])
 
 

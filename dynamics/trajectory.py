@@ -17,7 +17,7 @@ from dynamics.critical_time import CriticalTimes, critical_times
 from dynamics.errors import ParameterError
 from dynamics.features import Features, FloatArray
 from dynamics.objectives import Objective
-from dynamics.power_law import growth_time
+from dynamics.power_law import asymptote, growth_time
 from dynamics.status import Status
 
 FADED_SHARE = 0.01
@@ -50,6 +50,8 @@ def amplitude(objective: Objective, features: Features, *, epsilon: float, time:
     result = np.full(times.shape, epsilon)
     for course in _courses(objective, features, epsilon):
         result[course.which] = course.amplitude_after(times[course.which])
+    limit = asymptote(objective, features.rho)[:, None]
+    result = np.clip(result, np.minimum(epsilon, limit), np.maximum(epsilon, limit), out=result)
     result[times == 0] = epsilon
     return result
 
@@ -290,17 +292,22 @@ class _Uncorrelated(_Course):
         return (self.objective.a + self.objective.b - 1) / self.objective.depth
 
     @property
-    def rate(self) -> FloatArray:
-        rate: FloatArray = self.order * self.objective.depth * self.epsilon**self.order * self.sigma**2
+    def log_rate(self) -> FloatArray:
+        """The logarithm of the rate at which (epsilon / w)**order grows."""
+        rate: FloatArray = log(self.order * self.objective.depth) + self.order * log(self.epsilon) + 2.0 * np.log(self.sigma)
         return rate
 
     def amplitude_after(self, time: FloatArray) -> FloatArray:
-        result: FloatArray = self.epsilon * np.exp(-np.log1p(self.rate * time) / self.order)
+        with np.errstate(divide="ignore"):
+            log_growth = np.logaddexp(0.0, self.log_rate + np.log(time))
+        result: FloatArray = self.epsilon * np.exp(-log_growth / self.order)
         return result
 
     def curve(self, points: int, left: float) -> tuple[FloatArray, FloatArray]:
         log_share = log(FADED_SHARE) * np.linspace(0.0, 1.0, points)
-        return np.expm1(-self.order * log_share) / self.rate, self.epsilon * np.exp(log_share) * np.ones_like(self.rate)
+        with np.errstate(over="ignore"):
+            time = np.expm1(-self.order * log_share) * np.exp(-self.log_rate)
+        return time, np.broadcast_to(self.epsilon * np.exp(log_share), time.shape)
 
 
 class _Still(_Course):
