@@ -71,9 +71,7 @@ def table_to_table(features: int) -> None:
             seconds, memory = run([LINDYN, "critical-time", source, "--objective", objective, "--output", target])
             alone = subprocess.run([sys.executable, "-c", PANDAS_ALONE, source, target, copy], capture_output=True, check=True)
             ratio = seconds / float(alone.stdout)
-            print(
-                f"{features} features, {objective}, CSV to CSV: {seconds:.1f} s, {ratio:.2f} times pandas alone, {memory:.2f} GB"
-            )
+            print(f"{features} features, {objective}, CSV to CSV: {seconds:.1f} s, {ratio:.2f} x pandas alone, {memory:.2f} GB")
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, exp, expm1, log
 
 import numpy as np
@@ -13,7 +14,7 @@ from dynamics.errors import LindynError, ParameterError
 from dynamics.features import Features, FloatArray
 from dynamics.objectives import Objective
 from dynamics.power_law import asymptote, growth_span, growth_time
-from dynamics.status import Status, StatusArray, status_where
+from dynamics.status import Status, StatusArray, status_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +27,6 @@ class CriticalTimes:
         Gradient-flow time at unit learning rate per layer; ``inf`` where the status is ``never`` or a double overflows.
     log10_time
         Decimal logarithm, finite also where ``time`` overflows; ``-inf`` where the feature is already reached.
-    status
-        A `Status` a feature.
-    asymptote
-        Encoder amplitude the feature tends to.
     """
 
     objective: Objective
@@ -38,8 +35,16 @@ class CriticalTimes:
     fraction: float
     time: FloatArray
     log10_time: FloatArray
-    status: StatusArray
-    asymptote: FloatArray
+
+    @cached_property
+    def asymptote(self) -> FloatArray:
+        """Encoder amplitude that each feature tends to; 0 where lambda <= 0."""
+        return asymptote(self.objective, self.features.rho)
+
+    @cached_property
+    def status(self) -> StatusArray:
+        """A `Status` a feature."""
+        return status_of(self.log10_time)
 
     def require_reached(self) -> None:
         """Raise a `LindynError` that names the first feature which is not ``reached`` and why."""
@@ -76,8 +81,7 @@ def critical_times(objective: Objective, features: Features, *, epsilon: float, 
     check_epsilon(epsilon)
     check_fraction(fraction)
     count = len(features)
-    time, log10_time, limit = (np.empty(count) for _ in range(3))
-    status = np.empty(count, dtype=object)
+    time, log10_time = np.empty(count), np.empty(count)
     for first in range(0, count, BLOCK):
         part = slice(first, first + BLOCK)
         lam, rho = features.lam[part], features.rho[part]
@@ -89,9 +93,7 @@ def critical_times(objective: Objective, features: Features, *, epsilon: float, 
         time[part] = np.where(reached, scaled.value, np.where(positive, 0.0, np.inf))
         with np.errstate(divide="ignore"):
             log10_time[part] = np.where(reached, scaled.log10, np.where(positive, -np.inf, np.inf))
-        status[part] = status_where([(~positive, Status.NEVER), (~reached, Status.ALREADY_REACHED)], Status.REACHED)
-        limit[part] = asymptote(objective, features.rho[part])
-    return CriticalTimes(objective, features, epsilon, fraction, time, log10_time, status, limit)
+    return CriticalTimes(objective, features, epsilon, fraction, time, log10_time)
 
 
 @dataclass(frozen=True, eq=False)

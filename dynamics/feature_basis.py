@@ -12,7 +12,7 @@ import numpy as np
 
 from dynamics.errors import LindynError
 from dynamics.features import Features, FloatArray
-from dynamics.joint_diagonalisation import joint_diagonaliser
+from dynamics.joint_diagonalisation import joint_diagonaliser, of_unit_norm
 from dynamics.views import SecondMoments
 
 LARGE = 0.1
@@ -152,8 +152,8 @@ def _row_shares(matrix: FloatArray) -> FloatArray:
 
 
 def _commutator(first: FloatArray, second: FloatArray) -> float:
-    norms = float(np.linalg.norm(first)) * float(np.linalg.norm(second))
-    return float(np.linalg.norm(first @ second - second @ first)) / norms if norms else 0.0
+    first, second = of_unit_norm(first), of_unit_norm(second)
+    return float(np.linalg.norm(first @ second - second @ first))
 
 
 def _asymmetry(matrix: FloatArray) -> float:

@@ -75,8 +75,9 @@ class Features:
 
     def __getitem__(self, which: slice | Sequence[int] | npt.NDArray[Any]) -> Features:
         """The features at a slice, mask or list of positions, labels kept."""
-        labels = np.asarray(self.labels(), dtype=object)[which]
-        return Features(lam=self.lam[which], rho=self.rho[which], sigma=self.sigma[which], names=list(labels))
+        positions = np.arange(len(self))[which]
+        names = [self.names[row] if self.names else str(row + 1) for row in positions.tolist()]
+        return Features(lam=self.lam[which], rho=self.rho[which], sigma=self.sigma[which], names=names)
 
     def joined(self, others: Features) -> Features:
         """These features followed by others, numbered anew."""

@@ -28,7 +28,7 @@ def joint_diagonaliser(first: FloatArray, second: FloatArray) -> tuple[FloatArra
     minimum, at or below the off-diagonal mass in the eigenbasis of either matrix. Signs and order are arbitrary; in a plane
     in which both matrices are multiples of the identity so is the basis. A matrix of zeros has no say.
     """
-    pair = np.stack([_of_unit_norm(first), _of_unit_norm(second)])
+    pair = np.stack([of_unit_norm(first), of_unit_norm(second)])
     basis = _best_eigenbasis(pair)
     matrices = basis.T @ pair @ basis
     gradient, angles, direction = (np.zeros(first.shape) for _ in range(3))
@@ -36,7 +36,7 @@ def joint_diagonaliser(first: FloatArray, second: FloatArray) -> tuple[FloatArra
         previous, before = gradient, angles
         gradient, angles = _gradient_and_angles(matrices)
         expected = -float(np.vdot(gradient, angles))
-        if expected <= TOLERANCE * _off_diagonal_mass(matrices) + len(first) * ROUNDING**2:
+        if expected <= TOLERANCE * _off_diagonal_mass(matrices) + len(first) * (16 * ROUNDING) ** 2:
             return basis, True
         direction = _conjugate(direction, gradient, angles, previous, before)
         step = _rotate_along(direction, matrices)
@@ -120,7 +120,8 @@ def _off_diagonal_mass(matrices: FloatArray) -> float:
     return float(np.vdot(rest, rest))
 
 
-def _of_unit_norm(matrix: FloatArray) -> FloatArray:
+def of_unit_norm(matrix: FloatArray) -> FloatArray:
+    """The matrix divided by its Frobenius norm; zeros stay zeros."""
     largest = float(np.abs(matrix).max())
     if largest == 0:
         return matrix

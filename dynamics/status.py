@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
+
+from dynamics.features import FloatArray
 
 StatusArray = npt.NDArray[np.object_]
 
@@ -36,14 +38,12 @@ _MESSAGES = {
     ),
 }
 
-_MEMBERS = np.array(tuple(Status), dtype=object)
-_CODES = {status: code for code, status in enumerate(Status)}
+_MEMBERS = np.array([Status.ALREADY_REACHED, Status.REACHED, Status.NEVER], dtype=object)
 
 
-def status_where(conditions: Sequence[tuple[npt.NDArray[np.bool_], Status]], otherwise: Status) -> StatusArray:
-    """The status of the first condition that holds, entry by entry."""
-    codes = np.select([holds for holds, _ in conditions], [_CODES[status] for _, status in conditions], _CODES[otherwise])
-    members: StatusArray = _MEMBERS[codes]
+def status_of(log10_time: FloatArray) -> StatusArray:
+    """The status that a critical time means: already reached at 0, never at infinity."""
+    members: StatusArray = _MEMBERS[np.where(np.isinf(log10_time), np.where(log10_time > 0, 2, 0), 1)]
     return members
 
 
