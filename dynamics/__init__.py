@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dynamics.learning_order import LearningOrder as LearningOrder
     from dynamics.learning_order import crossovers as crossovers
     from dynamics.learning_order import kendall_tau as kendall_tau
-    from dynamics.learning_order import learning_order as learning_order
+    from dynamics.learning_order import order_features as order_features
     from dynamics.objectives import Objective as Objective
     from dynamics.objectives import jepa as jepa
     from dynamics.objectives import mae as mae
@@ -46,7 +46,7 @@ _MODULES = {
     "critical_time": ("CriticalTimes", "Elasticities", "Expansion", "critical_times", "elasticities", "expansion"),
     "errors": ("LindynError", "ParameterError", "TableError"),
     "features": ("Features",),
-    "learning_order": ("Certainty", "LearningOrder", "crossovers", "kendall_tau", "learning_order"),
+    "learning_order": ("Certainty", "LearningOrder", "crossovers", "kendall_tau", "order_features"),
     "objectives": ("Objective", "jepa", "mae", "supervised"),
     "status": ("Status",),
     "table": ("Table",),

@@ -73,7 +73,7 @@ class LearningOrder:
     certainty: npt.NDArray[np.object_]
 
 
-def learning_order(objective: Objective, features: Features, *, epsilon: float, fraction: float = 0.5) -> LearningOrder:
+def order_features(objective: Objective, features: Features, *, epsilon: float, fraction: float = 0.5) -> LearningOrder:
     """Rank features by critical time and certify every neighbouring pair by ball arithmetic.
 
     The order is that of the doubles given; it says nothing of how well lambda and rho are known (for that, resample the data).

@@ -64,32 +64,37 @@ def _split(source: str) -> tuple[str, str | None]:
 
 
 def _array(path: str, key: str | None) -> npt.NDArray[Any]:
+    from zipfile import BadZipFile
+    from zlib import error as BadDeflate  # noqa: N812
+
+    with open(path, "rb") as stream:
+        known = stream.read(6).startswith((b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06"))
+    if not known:
+        raise TableError(f"{path} is not a readable NumPy file.")
     try:
         loaded = np.load(path, mmap_mode=None if path.lower().endswith(".npz") else "r", allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        with loaded:
-            names = list(loaded.files)
-            if key is None and len(names) != 1:
-                raise TableError(f"{path} holds the arrays {', '.join(names) or 'none'}; say which as {path}:KEY.")
-            if key is not None and key not in names:
-                raise TableError(f"{path} has no array {key}; it holds {', '.join(names) or 'none'}.")
-            array: npt.NDArray[Any] = loaded[key if key is not None else names[0]]
-            return array
-    except TableError:
-        raise
-    except (ValueError, EOFError) as error:
-        if "pickle" in str(error):
+        return loaded if isinstance(loaded, np.ndarray) else _member(loaded, path, key)
+    except (ValueError, EOFError, BadZipFile, BadDeflate) as error:
+        if isinstance(error, TableError):
+            raise
+        if "pickle" in str(error) or "Python objects" in str(error):
             raise TableError(
                 f"{path} needs pickle, which can run code and is refused; save it as a plain numeric array."
             ) from None
         raise TableError(f"{path} is not a readable NumPy file.") from None
-    except OSError:
-        raise
-    except Exception as error:
-        if type(error).__name__ in ("BadZipFile", "error"):
-            raise TableError(f"{path} is not a readable NumPy file.") from None
-        raise
+
+
+def _member(archive: np.lib.npyio.NpzFile, path: str, key: str | None) -> npt.NDArray[Any]:
+    with archive:
+        names = list(archive.files)
+        if key is None and len(names) != 1:
+            raise TableError(f"{path} holds the arrays {', '.join(names) or 'none'}; say which as {path}:KEY.")
+        if key is not None and key not in names:
+            raise TableError(f"{path} has no array {key}; it holds {', '.join(names) or 'none'}.")
+        array = archive[key if key is not None else names[0]]
+        if not isinstance(array, np.ndarray):
+            raise TableError(f"{path} is not a readable NumPy file.")
+        return array
 
 
 def _checked(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
@@ -113,6 +118,8 @@ def _from_table(path: str, columns: Sequence[str]) -> Matrix:
         raise TableError(f"{path} is not UTF-8 text.") from None
     except pd.errors.ParserError:
         raise TableError(f"{path} is ragged: its rows differ in length.") from None
+    if frame.empty:
+        raise TableError(f"{path} is empty.")
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         raise TableError(f"{path} has no column {missing[0]}; it has {', '.join(map(str, frame.columns))}.")

@@ -11,7 +11,7 @@ from dynamics.critical_time import critical_times
 from dynamics.errors import ParameterError
 from dynamics.features import Features
 from dynamics.grid import Grid, Setting
-from dynamics.learning_order import LearningOrder, crossovers, kendall_tau, learning_order
+from dynamics.learning_order import LearningOrder, crossovers, kendall_tau, order_features
 from dynamics.reports.critical_time import elasticity_columns
 from dynamics.reports.times import check_convention, convention_column, time_columns
 from dynamics.status import words
@@ -94,7 +94,7 @@ def crossing_table(features: Features, grid: Grid, first: str, second: str) -> T
 
 
 def _order(features: Features, setting: Setting) -> LearningOrder:
-    return learning_order(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
+    return order_features(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
 
 
 def _rounded(tau: object) -> str:
