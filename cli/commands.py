@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dynamics.table import Table
 
 TRAINING_TIME = "Times are gradient-flow times at unit learning rate per layer."
+NO_CROSSING = "One row a crossing; where there is none the order is the same at every epsilon."
 PAPER_TIME = "Times are depth times the gradient-flow time at unit learning rate per layer."
 
 OPTION_NAMES = {"keep": "mask", "replicates": "bootstrap"}
@@ -133,21 +134,20 @@ def order(
     lindyn order features.csv --depth 3
     lindyn order --lambda 0.8,1 --rho 1.2,0.6 --depth 3 --pair 1 2
     """
-    from dynamics.reports.order import agreement_notes, agreement_table, crossing_table, order_table
+    from dynamics.reports.order import OrderReport, crossing_table
 
     if pair and agreement:
         raise click.UsageError("Give either --pair or --agreement, not both.")
     if pair:
-        output.write(
-            crossing_table(features, grid, *pair),
-            "One row a crossing; the order is the same at every epsilon where there is none.",
-        )
-    elif agreement:
-        output.write(agreement_table(features, grid))
-    else:
-        answer(output, order_table(features, grid, time=time, first=first), time)
-        for line in agreement_notes(features, grid):
-            note(line)
+        output.write(crossing_table(features, grid, *pair), NO_CROSSING)
+        return
+    report = OrderReport(features, grid)
+    if agreement:
+        output.write(report.agreement())
+        return
+    answer(output, report.ranks(time=time, first=first), time)
+    for line in report.remarks():
+        note(line)
 
 
 @main.command()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -11,70 +13,89 @@ from dynamics.critical_time import critical_times
 from dynamics.errors import ParameterError
 from dynamics.features import Features
 from dynamics.grid import Grid, Setting
-from dynamics.learning_order import LearningOrder, crossovers, kendall_tau, order_features
+from dynamics.learning_order import Certainty, LearningOrder, crossovers, kendall_tau, order_features
 from dynamics.reports.critical_time import elasticity_columns
 from dynamics.reports.times import check_convention, convention_column, time_columns
 from dynamics.status import words
 from dynamics.table import Columns, Table, stacked
 
 
-def order_table(features: Features, grid: Grid, *, time: str = "training", first: int | None = None) -> Table:
-    """Every feature's place at every setting, first learned first: rank, certainty of the next gap, and elasticities.
+@dataclass(frozen=True, eq=False)
+class OrderReport:
+    """The learning orders of all features at every setting of a grid, computed once."""
 
-    ``first`` keeps only so many features a setting; all are ranked all the same.
-    """
-    check_convention(time)
-    tables = []
-    for setting in grid.settings():
-        order = _order(features, setting)
-        columns = setting.columns(features) | time_columns(order.times, time)
-        columns |= {"rank": order.rank, "next": words(order.certainty)} | elasticity_columns(features, setting)
-        columns |= convention_column(time, len(features))
-        tables.append(Table({name: np.asarray(column)[order.sequence[:first]] for name, column in columns.items()}))
-    return stacked(tables)
+    features: Features
+    grid: Grid
 
+    @cached_property
+    def orders(self) -> dict[Setting, LearningOrder]:
+        """The order at each setting."""
+        return {
+            setting: order_features(setting.objective, self.features, epsilon=setting.epsilon, fraction=setting.fraction)
+            for setting in self.grid.settings()
+        }
 
-def agreement_table(features: Features, grid: Grid) -> Table:
-    """How far each pair of objectives agrees on the order, at every setting they share."""
-    records = []
-    names = list(dict.fromkeys(grid.objectives))
-    for settings in zip(*(replace(grid, objectives=(name,)).settings() for name in names), strict=True):
-        orders = [_order(features, setting) for setting in settings]
-        for (one, first), (other, second) in combinations(zip(settings, orders, strict=True), 2):
-            tau = kendall_tau(first, second)
-            records.append(
-                {
-                    "objective": one.objective.name,
-                    "other_objective": other.objective.name,
-                    "depth": one.objective.depth,
-                    "predictor_depth": one.objective.predictor_depth,
-                    "epsilon": one.epsilon,
-                    "fraction": one.fraction,
-                    "features": len(features),
-                    "kendall_tau": "undefined" if tau is None else tau,
-                    "certified_pairs": _count(first, "certified"),
-                    "ties": _count(first, "tie"),
-                    "other_certified_pairs": _count(second, "certified"),
-                    "other_ties": _count(second, "tie"),
-                }
-            )
-    if not records:
-        raise ParameterError("objective", ", ".join(grid.objectives), "two different objectives to compare their orders")
-    return Table({name: [record[name] for record in records] for name in records[0]})
+    def ranks(self, *, time: str = "training", first: int | None = None) -> Table:
+        """Every feature's place at every setting, first learned first: rank, certainty of the next gap, and elasticities.
 
+        ``first`` keeps only so many features a setting; all are ranked all the same.
+        """
+        check_convention(time)
+        tables = []
+        for setting, order in self.orders.items():
+            columns = setting.columns(self.features) | time_columns(order.times, time)
+            columns |= {"rank": order.rank, "next": words(order.certainty)} | elasticity_columns(self.features, setting)
+            columns |= convention_column(time, len(self.features))
+            tables.append(Table({name: np.asarray(column)[order.sequence[:first]] for name, column in columns.items()}))
+        return stacked(tables)
 
-def agreement_notes(features: Features, grid: Grid) -> list[str]:
-    """One sentence a pair of objectives and setting: how far they agree and how much of each order is certified."""
-    if len(set(grid.objectives)) < 2:
-        return []
-    return [
-        f"Kendall tau between {row['objective']} and {row['other_objective']}: {_rounded(row['kendall_tau'])}"
-        f" (depth {row['depth']}, predictor depth {row['predictor_depth']}, epsilon {row['epsilon']:g},"
-        f" fraction {row['fraction']:g});"
-        f" certified neighbours {row['certified_pairs']} and {row['other_certified_pairs']} of {row['features'] - 1},"
-        f" ties {row['ties']} and {row['other_ties']}."
-        for row in agreement_table(features, grid).records()
-    ]
+    def agreement(self) -> Table:
+        """How far each pair of objectives agrees on the order, at every setting they share.
+
+        Raises
+        ------
+        ParameterError
+            If the grid has a single objective.
+        """
+        if len(set(self.grid.objectives)) < 2:
+            raise ParameterError("objective", ", ".join(self.grid.objectives), "two different ones, to compare their orders")
+        records = [self._agreement_of(*pair) for pair in self._pairs()]
+        return Table({name: [record[name] for record in records] for name in records[0]})
+
+    def remarks(self) -> list[str]:
+        """The agreement in sentences, one a pair of objectives and setting; none for a single objective."""
+        if len(set(self.grid.objectives)) < 2:
+            return []
+        return [
+            f"Kendall tau between {row['objective']} and {row['other_objective']}: {_rounded(row['kendall_tau'])}"
+            f" (depth {row['depth']}, predictor depth {row['predictor_depth']}, epsilon {row['epsilon']:g},"
+            f" fraction {row['fraction']:g}); certified neighbours {row['certified_pairs']} and"
+            f" {row['other_certified_pairs']} of {row['features'] - 1}, ties {row['ties']} and {row['other_ties']}."
+            for row in self.agreement().records()
+        ]
+
+    def _pairs(self) -> Iterator[tuple[Setting, Setting]]:
+        names = dict.fromkeys(self.grid.objectives)
+        for alike in zip(*(replace(self.grid, objectives=(name,)).settings() for name in names), strict=True):
+            yield from combinations(alike, 2)
+
+    def _agreement_of(self, one: Setting, other: Setting) -> Columns:
+        first, second = self.orders[one], self.orders[other]
+        tau = kendall_tau(first, second)
+        return {
+            "objective": one.objective.name,
+            "other_objective": other.objective.name,
+            "depth": one.objective.depth,
+            "predictor_depth": one.objective.predictor_depth,
+            "epsilon": one.epsilon,
+            "fraction": one.fraction,
+            "features": len(self.features),
+            "kendall_tau": "undefined" if tau is None else tau,
+            "certified_pairs": _count(first, Certainty.CERTIFIED),
+            "ties": _count(first, Certainty.TIE),
+            "other_certified_pairs": _count(second, Certainty.CERTIFIED),
+            "other_ties": _count(second, Certainty.TIE),
+        }
 
 
 def crossing_table(features: Features, grid: Grid, first: str, second: str) -> Table:
@@ -93,16 +114,12 @@ def crossing_table(features: Features, grid: Grid, first: str, second: str) -> T
     return Table(columns)
 
 
-def _order(features: Features, setting: Setting) -> LearningOrder:
-    return order_features(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
-
-
 def _rounded(tau: object) -> str:
     return f"{tau:.4f}" if isinstance(tau, float) else str(tau)
 
 
-def _count(order: LearningOrder, word: str) -> int:
-    return int(np.count_nonzero(words(order.certainty) == word))
+def _count(order: LearningOrder, certainty: Certainty) -> int:
+    return int(np.count_nonzero(order.certainty == certainty))
 
 
 def _single(features: Features, name: str) -> Features:
