@@ -60,6 +60,13 @@ def main() -> None:
 @main.command("critical-time")
 @features_input
 @grid_options
+@click.option(
+    "--method",
+    type=click.Choice(["exact", "scipy"]),
+    default="exact",
+    show_default=True,
+    help="The closed form, or the mode equation integrated by SciPy; the latter adds its relative difference.",
+)
 @click.option("--learning-rate", type=float, help="Adds steps: gradient-descent steps to first order in the learning rate.")
 @click.option("--digits", type=int, help="Adds certified lower and upper bounds that share at least this many digits.")
 @click.option("--elasticities", "sensitivities", is_flag=True, help="Adds d ln t / d ln of lambda, rho, epsilon and fraction.")

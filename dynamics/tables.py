@@ -25,7 +25,7 @@ FORMATS = ("csv", "tsv", "json", "jsonl", "parquet")
 VALUES = ("lambda", "rho", "sigma")
 NAMES = ("feature", "name")
 OWN_COLUMNS = frozenset(
-    "objective depth predictor_depth epsilon fraction asymptote critical_time log10_critical_time status steps "
+    "objective depth predictor_depth epsilon fraction asymptote critical_time log10_critical_time status steps difference "
     "critical_time_lower critical_time_upper time rank next lambda_se rho_se leakage "
     "elasticity_lambda elasticity_rho elasticity_epsilon elasticity_fraction "
     "rank_jepa rank_mae rank_jepa_se rank_mae_se dominant_time expansion_time".split()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import isfinite, log
 
-from dynamics.critical_time import critical_times, elasticities, expansion
+import numpy as np
+
+from dynamics.critical_time import CriticalTimes, critical_times, elasticities, expansion
 from dynamics.errors import ParameterError
-from dynamics.features import Features
+from dynamics.features import Features, FloatArray
 from dynamics.grid import Grid, Setting
 from dynamics.reports.times import check_convention, convention_column, scale_of, time_columns
 from dynamics.table import Columns, Table, stacked
@@ -16,6 +18,7 @@ def critical_time_table(
     features: Features,
     grid: Grid,
     *,
+    method: str = "exact",
     time: str = "training",
     learning_rate: float | None = None,
     digits: int | None = None,
@@ -26,6 +29,9 @@ def critical_time_table(
 
     Parameters
     ----------
+    method
+        ``exact`` evaluates the closed form; ``scipy`` integrates the mode equation instead and adds ``difference``, relative to
+        the closed form.
     time
         One of `CONVENTIONS`; with ``paper`` a last column says so.
     learning_rate
@@ -43,7 +49,11 @@ def critical_time_table(
     tables = []
     for setting in grid.settings():
         times = critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
-        columns = setting.columns(features) | time_columns(times, time)
+        differences: Columns = {}
+        if method == "scipy":
+            exact, times = times, _integrated(features, setting)
+            differences["difference"] = _relative_difference(times, exact)
+        columns = setting.columns(features) | time_columns(times, time) | differences
         if learning_rate is not None:
             columns["steps"] = times.time / learning_rate
         if digits is not None:
@@ -64,6 +74,21 @@ def critical_time_table(
             columns |= _expansion_columns(features, setting, time)
         tables.append(Table(columns | convention_column(time, len(features))))
     return stacked(tables)
+
+
+def _integrated(features: Features, setting: Setting) -> CriticalTimes:
+    from dynamics.reduced import integrated_critical_times
+
+    return integrated_critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
+
+
+def _relative_difference(times: CriticalTimes, exact: CriticalTimes) -> FloatArray:
+    reached = np.isfinite(exact.log10_time)
+    difference = np.zeros(len(reached))
+    difference[reached] = np.expm1(log(10.0) * (times.log10_time[reached] - exact.log10_time[reached]))
+    finite = reached & np.isfinite(exact.time) & (exact.time > 0)
+    difference[finite] = times.time[finite] / exact.time[finite] - 1.0
+    return difference
 
 
 def elasticity_columns(features: Features, setting: Setting) -> Columns:

@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dynamics import Features, Objective, critical_times, jepa, mae
+from dynamics.reduced import Method, integrated_critical_times
+
+
+@pytest.mark.parametrize("objective", [jepa(1), jepa(2), jepa(8), jepa(3, 3), mae(1), mae(2), mae(8), mae(2, 4)], ids=str)
+@pytest.mark.parametrize("epsilon", [1e-1, 1e-4, 1e-12, 1e-300])
+def test_integration_agrees_with_the_closed_form(objective: Objective, epsilon: float) -> None:
+    rng = np.random.default_rng(5)
+    features = Features(lam=10.0 ** rng.uniform(-3, 3, 50), rho=10.0 ** rng.uniform(-1, 0.5, 50))
+    exact = critical_times(objective, features, epsilon=epsilon, fraction=0.9)
+    integrated = integrated_critical_times(objective, features, epsilon=epsilon, fraction=0.9)
+    assert_array_equal(integrated.status, exact.status)
+    reached = np.isfinite(exact.log10_time)
+    assert_allclose(integrated.log10_time[reached] - exact.log10_time[reached], 0.0, atol=1e-11)
+
+
+@pytest.mark.parametrize("method", ["RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA"])
+def test_every_method_of_scipy_gets_there(method: Method) -> None:
+    features = Features(lam=[1.0, 0.8], rho=[0.5, 1.2])
+    exact = critical_times(jepa(2), features, epsilon=1e-3)
+    tolerance = {"RK23": 1e-9, "BDF": 1e-9, "Radau": 1e-9}.get(method, 1e-11)
+    integrated = integrated_critical_times(jepa(2), features, epsilon=1e-3, method=method)
+    assert_allclose(integrated.time, exact.time, rtol=tolerance)
+
+
+def test_features_that_are_not_reached_keep_their_status() -> None:
+    features = Features(lam=[-1.0, 0.0, 1.0], sigma=[1.0, 1.0, 10.0])
+    integrated = integrated_critical_times(jepa(2), features, epsilon=0.1)
+    assert_array_equal(integrated.time, [np.inf, np.inf, 0.0])
