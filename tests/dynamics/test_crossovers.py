@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -131,6 +131,7 @@ def test_crossovers_are_as_many_as_the_signs_say_and_exactly_there(
     assert_each_is_a_sign_change(objective, one, other, fraction, found)
 
 
+@settings(max_examples=40)
 @given(objectives(max_depth=24), pairs(), st.integers(-20, 20))
 def test_crossovers_depend_neither_on_the_order_of_the_pair_nor_on_the_unit_of_lambda(
     objective: Objective, pair: tuple[Features, Features], power: int

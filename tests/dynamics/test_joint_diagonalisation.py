@@ -1,4 +1,4 @@
-"""The common basis of two symmetric matrices: exact where there is one, a minimum of the off-diagonal mass where there is none."""
+"""The common basis of two symmetric matrices: exact where there is one, of least off-diagonal mass where there is none."""
 
 import itertools
 

@@ -82,7 +82,7 @@ def test_amplitude_undoes_time(point: Point) -> None:
 
 
 def test_amplitude_undoes_time_over_the_whole_ranges() -> None:
-    for point in random_points(seed=3, count=300, resolved=True):
+    for point in random_points(seed=3, count=150, resolved=True):
         assert_amplitude_undoes_time(point)
 
 
@@ -232,7 +232,7 @@ def test_curves_are_monotone_in_time(objective: Objective, log_epsilon: float) -
     curves = amplitude(objective, feature, epsilon=epsilon, time=times)
     rises = (result.asymptote > epsilon)[:, None]
     steps = np.diff(curves, axis=1)
-    slack = (1e-13 + 4 * 2.0**-53 * abs(math.log(epsilon))) * curves[:, 1:]
+    slack = 1e-13 * curves[:, 1:]
     assert np.all(np.where(rises, steps, -steps) >= -slack)
     inside = curves <= np.where(rises, result.asymptote[:, None], epsilon) * (1 + 1e-13)
     assert inside.all()
