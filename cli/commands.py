@@ -16,7 +16,7 @@ TRAINING_TIME = "Times are gradient-flow times at unit learning rate per layer."
 NO_CROSSING = "One row a crossing; where there is none the order is the same at every epsilon."
 PAPER_TIME = "Times are depth times the gradient-flow time at unit learning rate per layer."
 
-OPTION_NAMES = {"keep": "mask", "replicates": "bootstrap"}
+OPTION_NAMES = {"keep": "mask", "replicates": "bootstrap", "time": "times"}
 """Options that are not called like the library's parameter."""
 
 
@@ -96,16 +96,16 @@ def critical_time(output: Output, time: str, digits: int | None, **question: Any
 @grid_options
 @several("--times", float, "Times at which to give the curve; by default --points spread where it moves.")
 @click.option("--from-critical", is_flag=True, help="Count --times from each feature's critical time; they may be negative.")
-@click.option(
-    "--points", type=click.IntRange(min=2), default=50, show_default=True, help="Points a curve where no --times are given."
-)
+@click.option("--points", type=click.IntRange(min=2), show_default="50", help="Points a curve where no --times are given.")
 @time_option
 @output_options
-def trajectory(output: Output, times: tuple[float, ...], from_critical: bool, time: str, **question: Any) -> None:
+def trajectory(
+    output: Output, times: tuple[float, ...], from_critical: bool, points: int | None, time: str, **question: Any
+) -> None:
     """The exact amplitude of each feature against time, as a long table.
 
-    time_from_critical resolves the transition even where time itself cannot: at JEPA depth 2, epsilon 1e-12, neighbouring
-    doubles are 64 apart in time and the transition lasts about 1.
+    FEATURES is a table as for critical-time. The column time_from_critical resolves the transition even where time itself
+    cannot: at JEPA depth 2, epsilon 1e-12, neighbouring doubles are 64 apart in time and the transition lasts about 1.
 
     \b
     lindyn trajectory --lambda 1 --rho 0.5 --points 20
@@ -115,7 +115,10 @@ def trajectory(output: Output, times: tuple[float, ...], from_critical: bool, ti
 
     if from_critical and not times:
         raise click.UsageError("--from-critical goes with --times.")
-    answer(output, trajectory_table(times=times or None, from_critical=from_critical, time=time, **question), time)
+    if points and times:
+        raise click.UsageError("Give either --times or --points, not both.")
+    table = trajectory_table(times=times or None, points=points or 50, from_critical=from_critical, time=time, **question)
+    answer(output, table, time)
 
 
 @main.command()
@@ -133,9 +136,9 @@ def order(
 ) -> None:
     """Who is learned first under each objective, how sure that is, and where two features trade places.
 
-    The column next says how sure it is that the following feature comes later: certified (disjoint enclosures), tie, or
-    unresolved. The elasticities say by how many per cent the critical time moves per per cent of lambda (rho held), rho (lambda
-    held), epsilon and fraction.
+    FEATURES is a table as for critical-time. The column next says how sure it is that the following feature comes later:
+    certified (disjoint enclosures), tie, or unresolved. The elasticities say by how many per cent the critical time moves per
+    per cent of lambda (rho held), rho (lambda held), epsilon and fraction.
 
     \b
     lindyn order features.csv --depth 3
@@ -166,8 +169,7 @@ def order(
 @click.option(
     "--target",
     type=click.Choice(["full", "independent", "complementary"]),
-    default="full",
-    show_default=True,
+    show_default="full",
     help="With --mask: y is the whole row, another mask of it, or what x hides.",
 )
 @click.option("--lag", type=int, metavar="K", help="Make the views from X alone: y is K rows after x.")
@@ -176,13 +178,17 @@ def order(
 @click.option(
     "--bootstrap", type=int, metavar="B", help="Adds standard errors of lambda, rho and the ranks from B resamplings."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
+@click.option("--seed", type=int, show_default="0", help="With --bootstrap: its seed.")
 @click.option(
-    "--block-length", type=int, help="Rows resampled together; by default 1, or the cube root of their number with --lag."
+    "--block-length",
+    type=int,
+    help="With --bootstrap: rows drawn together; by default 1, or the cube root of their number with --lag.",
 )
 @grid_options
 @output_options
-def features(output: Output, bootstrap: int | None, seed: int, block_length: int | None, grid: Any, **source: Any) -> None:
+def features(
+    output: Output, bootstrap: int | None, seed: int | None, block_length: int | None, grid: Any, **source: Any
+) -> None:
     """The features (lambda, rho, sigma) of paired views: your own data.
 
     X and Y are arrays with one row a sample (.npy, .npz or .npz:KEY, CSV, TSV, Parquet); row i of Y is the other view of row i
@@ -198,12 +204,14 @@ def features(output: Output, bootstrap: int | None, seed: int, block_length: int
     from dynamics.sources import read_views
     from dynamics.views import second_moments
 
+    if bootstrap is None and (seed, block_length) != (None, None):
+        raise click.UsageError("--seed and --block-length go with --bootstrap.")
     views = read_views(**source)
     basis = diagonalise(second_moments(views))
     if bootstrap is None:
         table = features_table(basis)
     else:
-        table = features_table_with_errors(views, basis, grid, replicates=bootstrap, seed=seed, block_length=block_length)
+        table = features_table_with_errors(views, basis, grid, replicates=bootstrap, seed=seed or 0, block_length=block_length)
     output.write(table)
     for line in distances(basis):
         note(line)
@@ -212,7 +220,11 @@ def features(output: Output, bootstrap: int | None, seed: int, block_length: int
 @main.command()
 @click.argument("command", required=False, metavar="[COMMAND]")
 def cite(command: str | None) -> None:
-    """BibTeX of lindyn and of the papers behind a command (all without COMMAND)."""
+    """BibTeX of lindyn and of the papers behind a command (all without COMMAND).
+
+    \b
+    lindyn cite critical-time
+    """
     from cli.citations import bibtex
 
     known = [name for name in main.commands if name != "cite"]
@@ -222,9 +234,9 @@ def cite(command: str | None) -> None:
 
 
 @main.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
-    """The script that completes lindyn commands in a shell.
+@click.argument("shell", required=False, metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str | None) -> None:
+    """The script that completes lindyn commands in a SHELL: bash, zsh or fish.
 
     \b
     bash: eval "$(lindyn completion bash)"
@@ -233,6 +245,8 @@ def completion(shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
+    if shell is None:
+        raise click.UsageError("Name a SHELL: bash, zsh or fish.")
     kind = get_completion_class(shell)
     assert kind is not None
     click.echo(kind(main, {}, "lindyn", "_LINDYN_COMPLETE").source())

@@ -78,6 +78,8 @@ def _features(source: str | None, lam: Sequence[float], rho: Sequence[float], si
         raise click.UsageError("Give a FEATURES table (- for standard input), or two of --lambda, --rho and --sigma.")
     if source is not None and (lam or rho or sigma):
         raise click.UsageError("Give either a FEATURES table or --lambda, --rho and --sigma, not both.")
+    if source is None and sum(map(bool, (lam, rho, sigma))) < 2:
+        raise click.UsageError("Two of --lambda, --rho and --sigma are needed.")
     if source is None:
         from dynamics.features import Features
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -9,9 +12,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 if TYPE_CHECKING:
-    from dynamics.table import Table
+    from dynamics.table import Columns, Table
 
 SHOWN_ROWS = 1000
+UNLIMITED = 10_000
+KEYS = ("feature", "objective", "depth", "predictor_depth", "epsilon", "fraction", "rank", "time")
+"""Columns repeated in every part of a table that is wider than the terminal, where they vary."""
+
 SETTINGS = (
     "objective",
     "depth",
@@ -35,7 +42,8 @@ class Output:
 
     def write(self, table: Table, caption: str = "") -> None:
         """Write the table; ``caption`` is shown with the readable format only."""
-        from dynamics.tables import format_of, replaced
+        from dynamics.files import replaced
+        from dynamics.tables import format_of
 
         table_format = self.table_format or (format_of(self.path) if self.path else None) or "table"
         if self.path:
@@ -45,8 +53,19 @@ class Output:
             return
         if table_format == "parquet" and sys.stdout.isatty():
             raise click.UsageError("Parquet is not for a terminal; add --output FILE.")
-        _write(table, table_format, sys.stdout.buffer, caption)
-        sys.stdout.buffer.flush()
+        try:
+            _write(table, table_format, sys.stdout.buffer, caption)
+            sys.stdout.buffer.flush()
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise
+            _give_up_stdout()
+            raise click.ClickException(f"Standard output cannot be written: {error.strerror}.") from None
+
+
+def _give_up_stdout() -> None:
+    """Point standard output elsewhere, so that the interpreter does not fail on it once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def note(text: str) -> None:
@@ -64,37 +83,55 @@ def _write(table: Table, table_format: str, stream: BinaryIO, caption: str) -> N
 
 
 def readable(table: Table, caption: str = "") -> str:
-    """The table as text: numbers to six digits, columns that never vary told once below."""
+    """The table as text: numbers to six digits, settings that never vary told once below, wide tables in parts."""
+    shown = {name: column[:SHOWN_ROWS] for name, column in table.columns.items()}
+    constant = {name: column[0] for name, column in shown.items() if name in SETTINGS and len(set(table.columns[name])) == 1}
+    varying = {name: column for name, column in shown.items() if name not in constant}
+    lines = [", ".join(f"{name} {_cell(value)}" for name, value in constant.items())] if constant else []
+    if len(table) > SHOWN_ROWS:
+        lines.append(f"{len(table) - SHOWN_ROWS} more rows; --format csv gives all.")
+    lines += [caption] if caption else []
+    parts = [_drawn(part) for part in _parts(varying, _terminal_width())]
+    return "\n".join(parts) + "".join(f"{line}\n" for line in lines)
+
+
+def _terminal_width() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else UNLIMITED
+
+
+def _parts(columns: Columns, width: int) -> list[Columns]:
+    """The columns in groups that fit into the width, each led by the columns that tell the rows apart."""
+    keys = {name: column for name, column in columns.items() if name in KEYS}
+    widths = {name: 1 + max(map(len, [*name.split("_"), *map(_cell, column)])) for name, column in columns.items()}
+    parts, room = [dict(keys)], width - sum(widths[name] for name in keys)
+    free = room
+    for name in (name for name in columns if name not in keys):
+        if widths[name] > free and len(parts[-1]) > len(keys):
+            parts.append(dict(keys))
+            free = room
+        parts[-1][name] = columns[name]
+        free -= widths[name]
+    return parts
+
+
+def _drawn(columns: Columns) -> str:
     from io import StringIO
 
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table as Grid
 
-    terminal = sys.stdout.isatty()
-    shown = {name: list(column[:SHOWN_ROWS]) for name, column in table.columns.items()}
-    constant = {
-        name: column[0] for name, column in shown.items() if name in SETTINGS and len(set(column)) == 1 and len(table) > 1
-    }
     grid = Grid(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
-    varying = {name: column for name, column in shown.items() if name not in constant}
-    for name, column in varying.items():
+    for name, column in columns.items():
         words = all(isinstance(value, str) for value in column)
         grid.add_column(name.replace("_", "\n"), justify="left" if words else "right", no_wrap=True)
-    for row in zip(*varying.values(), strict=True):
+    for row in zip(*columns.values(), strict=True):
         grid.add_row(*map(_cell, row))
     text = StringIO()
-    console = Console(
-        file=text, width=None if terminal else 500, force_terminal=terminal, highlight=False, emoji=False, markup=False
+    Console(file=text, width=UNLIMITED, force_terminal=sys.stdout.isatty(), highlight=False, emoji=False, markup=False).print(
+        grid
     )
-    console.print(grid)
-    told = [f"{name} {_cell(value)}" for name, value in constant.items()]
-    lines = [", ".join(told)] if told else []
-    if len(table) > SHOWN_ROWS:
-        lines.append(f"{len(table) - SHOWN_ROWS} more rows; --format csv gives all.")
-    lines += [caption] if caption else []
-    body = "\n".join(line.rstrip() for line in text.getvalue().splitlines())
-    return body + "\n" + "".join(f"{line}\n" for line in lines)
+    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
 def _cell(value: Any) -> str:

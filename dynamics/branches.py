@@ -75,7 +75,7 @@ class Growth(Branch):
         log_z0, log_z1 = self.log_coordinate(y0), self.log_coordinate(y1)
         end, end_gap = np.exp(log_z1), 1.0 / (1.0 + np.exp(y1))
         start_gap = 1.0 / (1.0 + np.exp(y0))
-        gap = np.where(y0 < 0.0, -np.expm1(log_z0 - log_z1), (start_gap - end_gap) / end)
+        gap = np.where(y0 < 0.0, -np.expm1(log_z0 - log_z1), (start_gap - end_gap) / np.where(y0 < 0.0, 1.0, end))
         log_ratio = np.where(y0 < 0.0, log_z1 - log_z0, -np.log1p(-np.minimum(gap, 0.75)))
         return Span(np.exp(log_z0 - log_z1), gap, log_ratio, end, end_gap)
 

@@ -114,7 +114,7 @@ def _broadcast(given: dict[str, FloatArray]) -> dict[str, FloatArray]:
     count = max(map(len, given.values()))
     for name, column in given.items():
         if len(column) not in (1, count):
-            raise LindynError(f"{name} has {len(column)} values where {count} or a single one are needed.")
+            raise ParameterError(name, f"a list of {len(column)} numbers", f"a list of {count} or a single number")
     return {name: np.ascontiguousarray(np.broadcast_to(column, count)) for name, column in given.items()}
 
 

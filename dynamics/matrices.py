@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from dynamics.errors import TableError
-from dynamics.tables import format_of, read_separated, reason, require_parquet
+from dynamics.files import reason
+from dynamics.tables import read_parquet, read_separated
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+NPY, ZIP = b"\x93NUMPY", b"PK"
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,8 @@ def read_matrix(source: str, columns: Sequence[str] = ()) -> Matrix:
     Parameters
     ----------
     source
-        A path; for one array of an .npz file with several, ``FILE.npz:KEY``. An .npy file is mapped into memory, not loaded.
+        A path, or ``-`` for standard input, whose format is recognised from its content; for one array of an .npz file with
+        several, ``FILE.npz:KEY``. An .npy file is mapped into memory, not loaded.
     columns
         For tables: the columns to keep, in this order; by default all.
 
@@ -43,19 +51,13 @@ def read_matrix(source: str, columns: Sequence[str] = ()) -> Matrix:
     """
     path, key = _split(source)
     try:
-        ending = Path(path).suffix.lower()
-        if ending in (".npy", ".npz"):
-            values = _array(path, key)
-            if columns:
-                raise TableError(
-                    f"{path} has no column names to choose from; leave the columns out or give a CSV or Parquet file."
-                )
-            return Matrix(_checked(values, source), None)
-        if format_of(path) in ("csv", "tsv", "parquet"):
-            return _from_table(path, columns)
+        if path == "-":
+            content = sys.stdin.buffer.read()
+            return _parsed(io.BytesIO(content), "standard input", _sniffed(content), None, columns)
+        with open(path, "rb") as stream:
+            return _parsed(stream, path, Path(path).suffix.lower(), key, columns)
     except OSError as error:
         raise TableError(f"{path} cannot be read: {reason(error)}.") from None
-    raise TableError(f"{path} has an unknown ending; expected .npy, .npz, .csv, .tsv or .parquet.")
 
 
 def _split(source: str) -> tuple[str, str | None]:
@@ -63,25 +65,55 @@ def _split(source: str) -> tuple[str, str | None]:
     return (path, key) if separator and path.lower().endswith(".npz") else (source, None)
 
 
-def _array(path: str, key: str | None) -> npt.NDArray[Any]:
+def _sniffed(content: bytes) -> str:
+    """The ending that a file with this content would have."""
+    for start, ending in ((NPY, ".npy"), (ZIP, ".npz"), (b"PAR1", ".parquet")):
+        if content.startswith(start):
+            return ending
+    return ".tsv" if b"\t" in content.split(b"\n", 1)[0] else ".csv"
+
+
+def _parsed(stream: BinaryIO, name: str, ending: str, key: str | None, columns: Sequence[str]) -> Matrix:
+    if ending in (".npy", ".npz"):
+        if columns:
+            raise TableError(f"{name} has no column names to choose from; leave the columns out or give a CSV or Parquet file.")
+        return Matrix(_checked(_array(stream, name, key), name), None)
+    if ending in (".csv", ".tsv", ".parquet"):
+        return _from_table(stream, name, ending, columns)
+    raise TableError(f"{name} has an unknown ending; expected .npy, .npz, .csv, .tsv or .parquet.")
+
+
+def _array(stream: BinaryIO, name: str, key: str | None) -> npt.NDArray[Any]:
     from zipfile import BadZipFile
     from zlib import error as BadDeflate  # noqa: N812
 
-    with open(path, "rb") as stream:
-        known = stream.read(6).startswith((b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06"))
-    if not known:
-        raise TableError(f"{path} is not a readable NumPy file.")
+    known = stream.read(len(NPY)).startswith((NPY, ZIP))
+    stream.seek(0)
     try:
-        loaded = np.load(path, mmap_mode=None if path.lower().endswith(".npz") else "r", allow_pickle=False)
-        return loaded if isinstance(loaded, np.ndarray) else _member(loaded, path, key)
+        if not known or (not name.lower().endswith(".npy") and not _is_whole(stream)):
+            raise BadZipFile
+        loaded = np.load(stream, allow_pickle=False) if _in_memory(stream, name) else np.load(name, "r", allow_pickle=False)
+        return loaded if isinstance(loaded, np.ndarray) else _member(loaded, name, key)
     except (ValueError, EOFError, BadZipFile, BadDeflate) as error:
         if isinstance(error, TableError):
             raise
         if "pickle" in str(error) or "Python objects" in str(error):
-            raise TableError(
-                f"{path} needs pickle, which can run code and is refused; save it as a plain numeric array."
-            ) from None
-        raise TableError(f"{path} is not a readable NumPy file.") from None
+            raise TableError(f"{name} needs pickle, which can run code and is refused; save it as plain numbers.") from None
+        raise TableError(f"{name} is not a readable NumPy file.") from None
+
+
+def _is_whole(stream: BinaryIO) -> bool:
+    """Whether this is an .npy file or a zip archive with its directory."""
+    from zipfile import is_zipfile
+
+    whole = stream.read(len(NPY)) == NPY or is_zipfile(stream)
+    stream.seek(0)
+    return whole
+
+
+def _in_memory(stream: BinaryIO, name: str) -> bool:
+    """Whether to load rather than map: standard input, and archives."""
+    return isinstance(stream, io.BytesIO) or not name.lower().endswith(".npy")
 
 
 def _member(archive: np.lib.npyio.NpzFile, path: str, key: str | None) -> npt.NDArray[Any]:
@@ -107,47 +139,41 @@ def _checked(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     return values
 
 
-def _from_table(path: str, columns: Sequence[str]) -> Matrix:
-    import pandas as pd
-
-    try:
-        frame, headed = _frame(path)
-    except pd.errors.EmptyDataError:
-        raise TableError(f"{path} is empty.") from None
-    except UnicodeDecodeError:
-        raise TableError(f"{path} is not UTF-8 text.") from None
-    except pd.errors.ParserError:
-        raise TableError(f"{path} is ragged: its rows differ in length.") from None
+def _from_table(stream: BinaryIO, name: str, ending: str, columns: Sequence[str]) -> Matrix:
+    frame, headed = _frame(stream, name, ending)
     if frame.empty:
-        raise TableError(f"{path} is empty.")
+        raise TableError(f"{name} is empty.")
     missing = [column for column in columns if column not in frame.columns]
     if missing:
-        raise TableError(f"{path} has no column {missing[0]}; it has {', '.join(map(str, frame.columns))}.")
+        raise TableError(f"{name} has no column {missing[0] or '(empty name)'}; it has {', '.join(map(str, frame.columns))}.")
+    if len(set(columns)) < len(columns):
+        repeated = next(column for column in columns if list(columns).count(column) > 1)
+        raise TableError(f"{name}: the column {repeated} is asked for twice.")
     chosen = frame[list(columns)] if columns else frame
     for title in chosen.columns:
-        _require_numbers(chosen[title], title, path, chosen.columns)
-    values = _checked(chosen.to_numpy(dtype=np.float64), path)
+        _require_numbers(chosen[title], title, name, chosen.columns)
+    values = _checked(chosen.to_numpy(dtype=np.float64), name)
     return Matrix(values, tuple(map(str, chosen.columns)) if headed else None)
 
 
-def _frame(path: str) -> tuple[pd.DataFrame, bool]:
+def _frame(stream: BinaryIO, name: str, ending: str) -> tuple[pd.DataFrame, bool]:
     """The table, and whether it has a header: a first line of numbers only is data."""
-    if format_of(path) == "parquet":
-        import pandas as pd
+    import pandas as pd
 
-        require_parquet()
-        try:
-            return pd.read_parquet(path), True
-        except OSError:
-            raise
-        except Exception as error:
-            raise TableError(f"{path} is not valid Parquet: {str(error).splitlines()[0]}.") from None
-    with open(path, "rb") as stream:
+    try:
+        if ending == ".parquet":
+            return read_parquet(stream), True
+        separator = "\t" if ending == ".tsv" else ","
         first = stream.readline().decode("utf-8-sig")
-        separator = "\t" if format_of(path) == "tsv" else ","
-        headed = not all(_is_number(cell) for cell in first.strip().split(separator))
         stream.seek(0)
+        headed = not all(_is_number(cell) for cell in first.strip().split(separator))
         return read_separated(stream, separator, header=0 if headed else None), headed
+    except pd.errors.EmptyDataError:
+        raise TableError(f"{name} is empty.") from None
+    except UnicodeDecodeError:
+        raise TableError(f"{name} is not UTF-8 text.") from None
+    except TableError as error:
+        raise TableError(f"{name} {error}") from None
 
 
 def _is_number(text: str) -> bool:
@@ -166,7 +192,9 @@ def _require_numbers(column: pd.Series[Any], title: object, path: str, titles: p
         raise TableError(f"{path}: row {int(np.argmax(missing)) + 1}, column {title} is empty; a number is needed.")
     if pd.api.types.is_numeric_dtype(column):
         return
-    row = next(row for row, cell in enumerate(column) if not _is_number(str(cell)))
+    row = next(row for row, cell in enumerate(column) if not _is_number(str(cell)) or not isfinite(float(str(cell))))
+    if _is_number(str(column.iloc[row])):
+        raise TableError(f"{path}: row {row + 1}, column {title} is {column.iloc[row]}; a finite number is needed.")
     others = ",".join(str(other) for other in titles if other != title)
     raise TableError(
         f"{path}: row {row + 1}, column {title} is {column.iloc[row]!r}, not a number; "

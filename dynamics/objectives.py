@@ -8,6 +8,8 @@ from operator import index
 
 from dynamics.errors import ParameterError
 
+MOST_LAYERS = 100_000
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -71,4 +73,6 @@ def _layers(value: int, name: str, least: int) -> int:
         raise ParameterError(name, value, allowed) from None
     if isinstance(value, bool) or layers < least:
         raise ParameterError(name, value, allowed)
+    if layers > MOST_LAYERS:
+        raise ParameterError(name, value, f"at most {MOST_LAYERS}")
     return layers

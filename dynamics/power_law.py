@@ -41,7 +41,8 @@ class ScaledTime:
 
 def asymptote(objective: Objective, rho: FloatArray) -> FloatArray:
     """Encoder amplitude rho**(L/b) that each feature tends to from a positive start; 0 where rho <= 0."""
-    limit: FloatArray = np.maximum(rho, 0.0) ** (objective.depth / objective.b)
+    with np.errstate(over="ignore", under="ignore"):
+        limit: FloatArray = np.maximum(rho, 0.0) ** (objective.depth / objective.b)
     return limit
 
 

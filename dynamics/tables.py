@@ -6,7 +6,7 @@ Floats are written with every digit (shortest repr); infinities are ``inf`` in C
 from __future__ import annotations
 
 import io
-import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 
 from dynamics.errors import LindynError, TableError
 from dynamics.features import Features
+from dynamics.files import reason
 from dynamics.table import Table
 
 if TYPE_CHECKING:
@@ -44,39 +45,6 @@ def format_of(path: str | Path) -> str | None:
 def write_table(table: Table, stream: BinaryIO, table_format: str) -> None:
     """Write a table to a binary stream in one of `FORMATS`."""
     _WRITERS[table_format](table, stream)
-
-
-@contextmanager
-def replaced(path: str | Path) -> Iterator[BinaryIO]:
-    """A stream whose content takes the place of ``path`` once the block ends well; else the old file stays as it was."""
-    import tempfile
-
-    target = Path(path)
-    try:
-        handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise TableError(f"{target} cannot be written: {reason(error)}.") from None
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-        os.chmod(beside, 0o666 & ~_umask())
-        os.replace(beside, target)
-    except BaseException as error:
-        Path(beside).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise TableError(f"{target} cannot be written: {reason(error)}.") from None
-        raise
-
-
-def reason(error: OSError) -> str:
-    """What the operating system said, as the end of a sentence."""
-    return (error.strerror or str(error)).lower()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _write_separated(separator: str) -> Callable[[Table, BinaryIO], None]:
@@ -141,6 +109,18 @@ def require_parquet() -> None:
         raise LindynError("Parquet needs pyarrow, which is not installed; run pip install pyarrow, or choose CSV.") from None
 
 
+def read_parquet(stream: BinaryIO) -> pd.DataFrame:
+    """Read Parquet; raises a `TableError`, to follow the name of the file, where it is not."""
+    require_parquet()
+    import pandas as pd
+    import pyarrow as pa
+
+    try:
+        return pd.read_parquet(stream)
+    except (pa.ArrowException, OSError):
+        raise TableError("is not valid Parquet.") from None
+
+
 def read_features(source: str | Path | BinaryIO, table_format: str | None = None) -> Features:
     """Read a features table: two of the columns lambda, rho and sigma, and optionally name (or feature).
 
@@ -196,8 +176,7 @@ def _parsed(stream: BinaryIO, name: str, table_format: str) -> pd.DataFrame:
 
     try:
         if table_format == "parquet":
-            require_parquet()
-            return pd.read_parquet(stream)
+            return read_parquet(stream)
         if table_format in ("json", "jsonl"):
             return pd.DataFrame(_json_records(stream, table_format))
         return read_separated(stream, "\t" if table_format == "tsv" else ",")
@@ -205,46 +184,77 @@ def _parsed(stream: BinaryIO, name: str, table_format: str) -> pd.DataFrame:
         raise TableError(f"{name} is empty; expected {EXPECTED}.") from None
     except UnicodeDecodeError:
         raise TableError(f"{name} is not UTF-8 text.") from None
-    except pd.errors.ParserError as error:
-        raise TableError(f"{name} is ragged: {_parser_complaint(error)}.") from None
+    except TableError as error:
+        raise TableError(f"{name} {error}") from None
+    except (RecursionError, OverflowError):
+        raise TableError(f"{name} is not valid {table_format.upper()}.") from None
     except (ValueError, TypeError, KeyError) as error:
-        if isinstance(error, LindynError):
-            raise
-        raise TableError(f"{name} is not valid {table_format.upper()}: {str(error).splitlines()[0]}.") from None
-    except Exception as error:
-        if type(error).__module__.startswith("pyarrow"):
-            raise TableError(f"{name} is not valid Parquet: {str(error).splitlines()[0]}.") from None
-        raise
+        raise TableError(f"{name} is not valid {table_format.upper()}: {str(error).splitlines()[0].rstrip('.')}.") from None
 
 
 def read_separated(stream: BinaryIO, separator: str = ",", *, header: int | None = 0) -> pd.DataFrame:
-    """Read CSV or TSV with every digit, stripped column names and empty cells as missing; ragged rows are refused."""
+    """Read CSV or TSV with every digit, stripped column names and empty cells as missing.
+
+    Raises
+    ------
+    TableError
+        If rows differ in length or a column name stands twice; the sentence is to follow the name of the file.
+    """
     import pandas as pd
 
-    options: dict[str, Any] = {"na_values": [""], "keep_default_na": False}
-    frame: pd.DataFrame = pd.read_csv(
-        stream, sep=separator, header=header, encoding="utf-8-sig", skipinitialspace=True, **options
-    )
+    options: dict[str, Any] = {"na_values": [""], "keep_default_na": False, "sep": separator, "encoding": "utf-8-sig"}
+    if header is not None:
+        names = pd.read_csv(stream, header=None, nrows=1, dtype=str, **options).iloc[0].map(lambda name: str(name).strip())
+        if names.duplicated().any():
+            raise TableError(f"has the column {names[names.duplicated()].iloc[0]} twice.")
+        stream.seek(0)
+    try:
+        frame: pd.DataFrame = pd.read_csv(stream, header=header, skipinitialspace=True, **options)
+    except pd.errors.ParserError as error:
+        raise TableError(_ragged(str(error), header is not None)) from None
     if not isinstance(frame.index, pd.RangeIndex):
-        raise pd.errors.ParserError("the rows have more fields than the header")
+        raise TableError("is ragged: row 1 has more fields than the header.")
     if header is not None:
         frame.columns = frame.columns.map(lambda column: str(column).strip())
     return frame
 
 
-def _parser_complaint(error: Exception) -> str:
-    text = str(error).splitlines()[0] if str(error) else "rows differ in length"
-    return text.removeprefix("Error tokenizing data. C error: ").rstrip(".").lower()
+def _ragged(complaint: str, headed: bool) -> str:
+    place = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", complaint)
+    if place is None:
+        return "is ragged or has an unclosed quotation mark."
+    wanted, line, found = map(int, place.groups())
+    return f"is ragged: row {line - headed} has {found} fields where {wanted} are expected."
 
 
 def _json_records(stream: BinaryIO, table_format: str) -> list[dict[str, Any]]:
     import json
 
     text = stream.read().decode("utf-8-sig")
-    records = json.loads(text) if table_format == "json" else [json.loads(line) for line in text.splitlines() if line.strip()]
+    if table_format == "json":
+        records = json.loads(text, object_pairs_hook=_distinct_keys)
+    else:
+        records = [_json_line(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
         raise ValueError("expected a list of objects, one a feature")
     return records
+
+
+def _json_line(number: int, line: str) -> Any:
+    import json
+
+    try:
+        return json.loads(line, object_pairs_hook=_distinct_keys)
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}") from None
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)} stands twice in one object")
+    return record
 
 
 def _checked_columns(frame: pd.DataFrame, name: str) -> set[str]:
@@ -252,9 +262,6 @@ def _checked_columns(frame: pd.DataFrame, name: str) -> set[str]:
     present = [column for column in VALUES if column in columns]
     if columns and all(_looks_numeric(column) for column in columns):
         raise TableError(f"{name} has no header; its first line must name {EXPECTED}.")
-    repeated = sorted({column for column in columns if columns.count(column) > 1 or f"{column}.1" in columns})
-    if repeated:
-        raise TableError(f"{name} has the column {repeated[0]} twice.")
     unknown = [column for column in columns if column not in {*VALUES, *NAMES} | OWN_COLUMNS]
     if unknown:
         raise TableError(f"{name} has the unknown column {unknown[0]}; expected {EXPECTED}.")
@@ -268,7 +275,7 @@ def _checked_columns(frame: pd.DataFrame, name: str) -> set[str]:
 def _looks_numeric(text: object) -> bool:
     try:
         float(str(text))
-    except ValueError:
+    except (ValueError, OverflowError):
         return False
     return True
 
@@ -281,13 +288,15 @@ def _numbers(column: pd.Series[Any], title: str, name: str) -> np.ndarray:
         raise TableError(f"{name}: row {int(np.argmax(missing)) + 1}, column {title} is empty; a number is needed.")
     if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
         for row, cell in enumerate(column, start=1):
-            if isinstance(cell, bool) or not _looks_numeric(cell) or not np.isfinite(float(cell)):
+            if isinstance(cell, bool) or not _looks_numeric(cell) or not np.isfinite(float(str(cell))):
                 raise TableError(f"{name}: row {row}, column {title} is {cell!r}; a finite number is needed.")
     values = column.to_numpy(dtype=np.float64)
-    finite = np.isfinite(values)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise TableError(f"{name}: row {row + 1}, column {title} is {values[row]}; a finite number is needed.")
+    allowed, wanted = np.isfinite(values), "finite"
+    if title == "sigma":
+        allowed, wanted = allowed & (values > 0), "positive"
+    if not allowed.all():
+        row = int(np.argmin(allowed))
+        raise TableError(f"{name}: row {row + 1}, column {title} is {values[row]}; a {wanted} number is needed.")
     return values
 
 

@@ -116,7 +116,7 @@ def trajectories_at(
     critical = critical_times(objective, features, epsilon=epsilon, fraction=fraction)
     amplitudes = amplitude(objective, features, epsilon=epsilon, time=time)
     times = np.array(np.broadcast_to(check_times(time, least=0.0), amplitudes.shape))
-    return Trajectories(critical, times, times - critical.time[:, None], amplitudes)
+    return Trajectories(critical, times, _since(times, critical.time[:, None]), amplitudes)
 
 
 def trajectories_around(
@@ -156,11 +156,16 @@ def trajectories(
     left = min(1e-3, (1.0 - fraction) / 10.0)
     for course in _courses(objective, features, epsilon):
         time[course.which], amplitudes[course.which] = course.curve(points, left)
-        since[course.which] = time[course.which] - critical.time[course.which, None]
+        since[course.which] = _since(time[course.which], critical.time[course.which, None])
         if isinstance(course, _Growing):
             measured = critical.status[course.which] == Status.REACHED
             since[course.which] = np.where(measured[:, None], course.since(fraction, points, left), since[course.which])
     return Trajectories(critical, time, since, amplitudes)
+
+
+def _since(time: FloatArray, critical: FloatArray) -> FloatArray:
+    """time - critical, which is minus infinity where there is no critical time, however late."""
+    return np.where(np.isinf(critical), -np.inf, time - np.where(np.isinf(critical), 0.0, critical))
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +271,7 @@ class _Sinking(_Course):
         y = start + (np.maximum(self._end(left), start + 1.0) - start) * np.linspace(0.0, 1.0, points)
         log_time, _ = self.branch.log_time(y)
         with np.errstate(over="ignore"):
-            time = np.exp(self.log_unit() + log_time) * -np.expm1(log_time[:, :1] - log_time)
+            time = np.exp(self.log_unit() + log_time) * (1.0 - np.exp(log_time[:, :1] - log_time))
         return time, self.amplitude_at(self.branch.log_coordinate(y))
 
     def _end(self, left: float) -> FloatArray:

@@ -100,6 +100,8 @@ class OrderReport:
 
 def crossing_table(features: Features, grid: Grid, first: str, second: str) -> Table:
     """The starts at which two features trade places at every setting; one row a crossing, none where there is none."""
+    if first == second:
+        raise ParameterError("pair", f"{first} {second}", "two different features")
     pair = [_single(features, name) for name in (first, second)]
     names = ("objective", "depth", "predictor_depth", "fraction", "feature", "other_feature", "crossing_epsilon", "first_below")
     columns: Columns = {name: [] for name in names}

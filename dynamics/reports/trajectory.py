@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from dynamics.errors import ParameterError
 from dynamics.features import Features, FloatArray
 from dynamics.grid import Grid, Setting
 from dynamics.reports.times import check_convention, convention_column, scale_of, time_columns
@@ -58,4 +59,13 @@ def _curves(features: Features, setting: Setting, given: FloatArray | None, poin
     if given is None:
         return trajectories(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction, points=points)
     at = trajectories_around if from_critical else trajectories_at
-    return at(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction, time=given)
+    curves = at(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction, time=given)
+    early = (curves.time_from_critical < -curves.critical.time[:, None]) & from_critical
+    if early.any():
+        row = int(np.argmax(early.any(axis=1)))
+        raise ParameterError(
+            "time",
+            curves.time_from_critical[row][early[row]][0],
+            f"at least {-curves.critical.time[row]:.6g}, where feature {features.labels()[row]} starts, in training time",
+        )
+    return curves
