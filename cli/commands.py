@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
     from dynamics.table import Table
 
 TRAINING_TIME = "Times are gradient-flow times at unit learning rate per layer."
-NO_CROSSING = "One row a crossing; where there is none the order is the same at every epsilon."
 PAPER_TIME = "Times are depth times the gradient-flow time at unit learning rate per layer."
 
 OPTION_NAMES = {"keep": "mask", "replicates": "bootstrap", "time": "times"}
@@ -22,6 +23,16 @@ OPTION_NAMES = {"keep": "mask", "replicates": "bootstrap", "time": "times"}
 
 class Lindyn(click.Group):
     """A group whose commands turn what the library refuses into one sentence and exit code 2."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the whole program; a standard output that cannot be written ends it with one sentence and exit code 1."""
+        try:
+            return super().main(*args, **kwargs)
+        except OSError as error:
+            click.echo(f"Error: Standard output cannot be written: {error.strerror}.", err=True)
+            # The interpreter would fail on the same stream once more at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -57,7 +68,7 @@ def main() -> None:
     """
 
 
-@main.command("critical-time")
+@main.command("critical-time", short_help="When each feature is learned, exactly.")
 @features_input
 @grid_options
 @click.option(
@@ -91,12 +102,12 @@ def critical_time(output: Output, time: str, digits: int | None, **question: Any
         note("Certified for the double nearest to each number given, as printed by --format csv.")
 
 
-@main.command()
+@main.command(short_help="The exact curve of each feature.")
 @features_input
 @grid_options
 @several("--times", float, "Times at which to give the curve; by default --points spread where it moves.")
 @click.option("--from-critical", is_flag=True, help="Count --times from each feature's critical time; they may be negative.")
-@click.option("--points", type=click.IntRange(min=2), show_default="50", help="Points a curve where no --times are given.")
+@click.option("--points", type=click.IntRange(2, 1_000_000), help="Points a curve where no --times are given.  [default: 50]")
 @time_option
 @output_options
 def trajectory(
@@ -121,7 +132,7 @@ def trajectory(
     answer(output, table, time)
 
 
-@main.command()
+@main.command(short_help="Who is learned first, and how sure that is.")
 @features_input
 @grid_options
 @click.option("--pair", nargs=2, metavar="A B", help="Give instead the epsilons at which A and B trade places.")
@@ -144,12 +155,15 @@ def order(
     lindyn order features.csv --depth 3
     lindyn order --lambda 0.8,1 --rho 1.2,0.6 --depth 3 --pair 1 2
     """
-    from dynamics.reports.order import OrderReport, crossing_table
+    from dynamics.reports.order import OrderReport, crossing_remarks, crossing_table
 
     if pair and agreement:
         raise click.UsageError("Give either --pair or --agreement, not both.")
     if pair:
-        output.write(crossing_table(features, grid, *pair), NO_CROSSING)
+        crossings = crossing_table(features, grid, *pair)
+        output.write(crossings)
+        for line in crossing_remarks(features, grid, *pair, crossings):
+            note(line)
         return
     report = OrderReport(features, grid)
     if agreement:
@@ -160,7 +174,7 @@ def order(
         note(line)
 
 
-@main.command()
+@main.command(short_help="The features of your own data.")
 @click.argument("x", metavar="X")
 @click.argument("y", metavar="[Y]", required=False)
 @click.option(
@@ -169,8 +183,7 @@ def order(
 @click.option(
     "--target",
     type=click.Choice(["full", "independent", "complementary"]),
-    show_default="full",
-    help="With --mask: y is the whole row, another mask of it, or what x hides.",
+    help="With --mask: y is the whole row, another mask of it, or what x hides.  [default: full]",
 )
 @click.option("--lag", type=int, metavar="K", help="Make the views from X alone: y is K rows after x.")
 @click.option("--columns", metavar="A,B,...", help="Columns of a table to use; by default all.")
@@ -178,7 +191,7 @@ def order(
 @click.option(
     "--bootstrap", type=int, metavar="B", help="Adds standard errors of lambda, rho and the ranks from B resamplings."
 )
-@click.option("--seed", type=int, show_default="0", help="With --bootstrap: its seed.")
+@click.option("--seed", type=int, help="With --bootstrap: its seed.  [default: 0]")
 @click.option(
     "--block-length",
     type=int,
@@ -217,7 +230,7 @@ def features(
         note(line)
 
 
-@main.command()
+@main.command(short_help="BibTeX of lindyn and what it rests on.")
 @click.argument("command", required=False, metavar="[COMMAND]")
 def cite(command: str | None) -> None:
     """BibTeX of lindyn and of the papers behind a command (all without COMMAND).
@@ -233,7 +246,7 @@ def cite(command: str | None) -> None:
     click.echo(bibtex(command))
 
 
-@main.command()
+@main.command(short_help="Completion script for a shell.")
 @click.argument("shell", required=False, metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str | None) -> None:
     """The script that completes lindyn commands in a SHELL: bash, zsh or fish.

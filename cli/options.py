@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dynamics.features import Features
 
 Command = Callable[..., None]
+Value = TypeVar("Value")
 
 
 class NumberList(click.ParamType[Any]):
@@ -26,7 +27,7 @@ class NumberList(click.ParamType[Any]):
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """How the option's value is shown in help."""
-        return "N" if self.kind is int else "X"
+        return "N[,N...]" if self.kind is int else "X[,X...]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int | float, ...]:
         """Parse one occurrence of the option."""
@@ -52,9 +53,8 @@ def several(
         type=NumberList(kind),
         multiple=True,
         callback=join,
-        help=help_text,
+        help=f"{help_text}  [default: {', '.join(map(str, default))}]" if default else help_text,
         default=[tuple(default)] if default else None,
-        show_default=", ".join(map(str, default)) if default else False,
     )
 
 
@@ -97,8 +97,7 @@ def grid_options(command: Command) -> Command:
         multiple=True,
         type=click.Choice(["jepa", "mae"]),
         default=["jepa", "mae"],
-        show_default="both",
-        help="Objective; repeatable.",
+        help="Objective; repeatable.  [default: both]",
     )
     @several("--depth", int, "Layers L of the encoder.", [2])
     @several("--predictor-depth", int, "Layers M of the predictor or decoder.", [1])
@@ -115,9 +114,14 @@ def grid_options(command: Command) -> Command:
     ) -> None:
         from dynamics.grid import Grid
 
-        command(grid=Grid(tuple(dict.fromkeys(objective)), depth, predictor_depth, epsilon, fraction), **options)
+        axes = _distinct(objective), _distinct(depth), _distinct(predictor_depth), _distinct(epsilon), _distinct(fraction)
+        command(grid=Grid(*axes), **options)
 
     return wrapped
+
+
+def _distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    return tuple(dict.fromkeys(values))
 
 
 def time_option(command: Command) -> Command:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import shutil
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -43,29 +42,31 @@ class Output:
     def write(self, table: Table, caption: str = "") -> None:
         """Write the table; ``caption`` is shown with the readable format only."""
         from dynamics.files import replaced
-        from dynamics.tables import format_of
 
-        table_format = self.table_format or (format_of(self.path) if self.path else None) or "table"
+        table_format = self.table_format or self._format_of_path()
         if self.path:
             with replaced(self.path) as stream:
                 _write(table, table_format, stream, caption)
             click.echo(f"{len(table)} rows written to {self.path}.", err=True)
             return
+        if sys.stdout is None:
+            raise click.ClickException("Standard output is closed; add --output FILE.")
         if table_format == "parquet" and sys.stdout.isatty():
             raise click.UsageError("Parquet is not for a terminal; add --output FILE.")
-        try:
-            _write(table, table_format, sys.stdout.buffer, caption)
-            sys.stdout.buffer.flush()
-        except OSError as error:
-            if error.errno == errno.EPIPE:
-                raise
-            _give_up_stdout()
-            raise click.ClickException(f"Standard output cannot be written: {error.strerror}.") from None
+        _write(table, table_format, sys.stdout.buffer, caption)
+        sys.stdout.buffer.flush()
 
+    def _format_of_path(self) -> str:
+        from dynamics.tables import FORMATS, format_of
 
-def _give_up_stdout() -> None:
-    """Point standard output elsewhere, so that the interpreter does not fail on it once more at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if self.path is None:
+            return "table"
+        named = format_of(self.path)
+        if named is None and Path(self.path).suffix.lower() not in ("", ".txt"):
+            raise click.UsageError(
+                f"The ending of --output {self.path} names no format; add --format table, {', '.join(FORMATS)}."
+            )
+        return named or "table"
 
 
 def note(text: str) -> None:
@@ -102,7 +103,7 @@ def _terminal_width() -> int:
 def _parts(columns: Columns, width: int) -> list[Columns]:
     """The columns in groups that fit into the width, each led by the columns that tell the rows apart."""
     keys = {name: column for name, column in columns.items() if name in KEYS}
-    widths = {name: 1 + max(map(len, [*name.split("_"), *map(_cell, column)])) for name, column in columns.items()}
+    widths = {name: 2 + max(map(len, [*name.split("_"), *map(_cell, column)])) for name, column in columns.items()}
     parts, room = [dict(keys)], width - sum(widths[name] for name in keys)
     free = room
     for name in (name for name in columns if name not in keys):
@@ -123,7 +124,7 @@ def _drawn(columns: Columns) -> str:
 
     grid = Grid(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
     for name, column in columns.items():
-        words = all(isinstance(value, str) for value in column)
+        words = len(column) > 0 and all(isinstance(value, str) for value in column)
         grid.add_column(name.replace("_", "\n"), justify="left" if words else "right", no_wrap=True)
     for row in zip(*columns.values(), strict=True):
         grid.add_row(*map(_cell, row))
@@ -135,4 +136,6 @@ def _drawn(columns: Columns) -> str:
 
 
 def _cell(value: Any) -> str:
+    if value is None:
+        return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from flint import arb, fmpq, fmpz
 
 EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
-MOST_DIGITS = 100_000
+MOST_DIGITS = 10_000
 BITS_PER_DIGIT = 3.33
 GUARD_BITS = 64
 
@@ -60,7 +60,7 @@ def enclosures(
     epsilon, fraction
         As for `critical_times`.
     digits
-        Significant digits the two bounds must share; 1 to 100,000.
+        Significant digits the two bounds must share; 1 to 10,000.
     scale
         Whole number to multiply the training time by: the depth, for the time convention without the factor L.
 

@@ -67,11 +67,6 @@ class Span:
         end, end_gap = (np.broadcast_to(given, self.ratio.shape)[which] for given in (self.end, self.end_gap))
         return Span(self.ratio[which], self.gap[which], self.log_ratio[which], end, end_gap)
 
-    def where(self, which: BoolArray) -> Span:
-        """The same stretches, halves in place of those where ``which`` does not hold."""
-        ratio, gap, log_ratio = np.where(which, (self.ratio, self.gap, self.log_ratio), np.array([[0.5], [0.5], [LN2]]))
-        return Span(ratio, gap, log_ratio, self.end, self.end_gap)
-
 
 def scaled_power(base: float, exponent: Fraction) -> tuple[float, int]:
     """base**exponent as (m, k) with value m * 2**k: no overflow, and no digit lost to a large logarithm."""

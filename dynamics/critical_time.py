@@ -100,7 +100,7 @@ def critical_times(objective: Objective, features: Features, *, epsilon: float, 
 class Elasticities:
     """Relative change of the critical time per relative change of one parameter, the others held; one entry a feature.
 
-    ``rho`` varies at fixed ``lam``. Features without a positive finite critical time have elasticity 0.
+    ``rho`` varies at fixed ``lam``.
     """
 
     lam: FloatArray
@@ -112,23 +112,23 @@ class Elasticities:
 def elasticities(objective: Objective, features: Features, *, epsilon: float, fraction: float = 0.5) -> Elasticities:
     """d ln t / d ln of lambda, rho, epsilon and fraction, exactly (Littwin et al. 2024, critical times; differentiated).
 
-    Parameters and errors are those of `critical_times`.
+    Parameters are those of `critical_times`.
+
+    Raises
+    ------
+    LindynError
+        Also if a feature has no critical time after the start: it has no logarithm to differentiate.
     """
-    check_epsilon(epsilon)
-    check_fraction(fraction)
-    positive = features.lam > 0
-    span = growth_span(objective, np.where(positive, features.rho, 1.0), epsilon, fraction)
-    moves = positive & (span.gap > 0)
-    span = span.where(moves)
+    critical_times(objective, features, epsilon=epsilon, fraction=fraction).require_reached()
+    span = growth_span(objective, features.rho, epsilon, fraction)
     alpha, power = float(objective.alpha), objective.b / objective.depth
     total, saturation = dimensionless_time(objective.alpha, span)
     start, start_gap, survived = span.start, span.start_gap, np.exp(-alpha * span.log_ratio)
-    by_rho = (survived * start_gap + start - alpha * start_gap * saturation) / (start_gap * total)
     return Elasticities(
-        lam=np.where(moves, -1.0, 0.0),
-        rho=np.where(moves, by_rho, 0.0),
-        epsilon=np.where(moves, -power / (start_gap * total), 0.0),
-        fraction=np.where(moves, power * survived / (span.end_gap * total), 0.0),
+        lam=np.full(len(features), -1.0),
+        rho=(survived * start_gap + start - alpha * start_gap * saturation) / (start_gap * total),
+        epsilon=-power / (start_gap * total),
+        fraction=power * survived / (span.end_gap * total),
     )
 
 

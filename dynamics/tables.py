@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "tsv", "json", "jsonl", "parquet")
 VALUES = ("lambda", "rho", "sigma")
 NAMES = ("feature", "name")
+SETTINGS = ("objective", "depth", "predictor_depth", "epsilon", "fraction")
 OWN_COLUMNS = frozenset(
     "objective depth predictor_depth epsilon fraction asymptote critical_time log10_critical_time status steps difference "
-    "critical_time_lower critical_time_upper time rank next lambda_se rho_se leakage "
-    "elasticity_lambda elasticity_rho elasticity_epsilon elasticity_fraction "
+    "critical_time_lower critical_time_upper time time_from_critical time_convention amplitude rank next "
+    "lambda_se rho_se leakage elasticity_lambda elasticity_rho elasticity_epsilon elasticity_fraction "
     "rank_jepa rank_mae rank_jepa_se rank_mae_se dominant_time expansion_time".split()
 )
 """Columns that lindyn's own tables carry besides the features; a features table may keep them, and they are not read."""
@@ -142,6 +143,8 @@ def read_features(source: str | Path | BinaryIO, table_format: str | None = None
         frame = _frame(source, name, table_format)
         columns = _checked_columns(frame, name)
         values = {column: _numbers(frame[column], column, name) for column in VALUES if column in columns}
+        if len(frame) > 1 and any(frame[column].nunique() > 1 for column in SETTINGS if column in columns):
+            raise TableError(f"{name} lists features at several settings; keep the rows of one setting.")
         labels = [_labels(frame[column], column, name) for column in NAMES if column in columns]
         return Features(
             lam=values.get("lambda"), rho=values.get("rho"), sigma=values.get("sigma"), names=labels[0] if labels else None
@@ -262,9 +265,13 @@ def _checked_columns(frame: pd.DataFrame, name: str) -> set[str]:
     present = [column for column in VALUES if column in columns]
     if columns and all(_looks_numeric(column) for column in columns):
         raise TableError(f"{name} has no header; its first line must name {EXPECTED}.")
+    if len(columns) == 1 and ";" in columns[0]:
+        raise TableError(f"{name} is separated by semicolons; expected commas, and {EXPECTED}.")
     unknown = [column for column in columns if column not in {*VALUES, *NAMES} | OWN_COLUMNS]
     if unknown:
-        raise TableError(f"{name} has the unknown column {unknown[0]}; expected {EXPECTED}.")
+        meant = str(unknown[0]).lower()
+        hint = f" (write {meant}, in small letters)" if meant in {*VALUES, *NAMES} else ""
+        raise TableError(f"{name} has the unknown column {unknown[0]}{hint}; expected {EXPECTED}.")
     if len(present) < 2:
         raise TableError(f"{name} has {' and '.join(present) or 'none'} of lambda, rho and sigma; expected {EXPECTED}.")
     if frame.empty:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from math import isfinite, log
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dynamics.critical_time import CriticalTimes, critical_times, elasticities, expansion
 from dynamics.errors import ParameterError
@@ -69,9 +71,9 @@ def critical_time_table(
             )
             columns |= {"critical_time_lower": list(bounds.lower), "critical_time_upper": list(bounds.upper)}
         if sensitivities:
-            columns |= elasticity_columns(features, setting)
+            columns |= elasticity_columns(features, setting, times)
         if small_start:
-            columns |= _expansion_columns(features, setting, time)
+            columns |= _expansion_columns(features, setting, times, time)
         tables.append(Table(columns | convention_column(time, len(features))))
     return stacked(tables)
 
@@ -91,18 +93,34 @@ def _relative_difference(times: CriticalTimes, exact: CriticalTimes) -> FloatArr
     return difference
 
 
-def elasticity_columns(features: Features, setting: Setting) -> Columns:
-    """The elasticities of every feature's critical time."""
-    result = elasticities(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
+def elasticity_columns(features: Features, setting: Setting, times: CriticalTimes) -> Columns:
+    """The elasticities of every critical time; nothing where there is no critical time after the start."""
+    reached = np.isfinite(times.log10_time)
+    names = ("elasticity_lambda", "elasticity_rho", "elasticity_epsilon", "elasticity_fraction")
+    if not reached.any():
+        return {name: _spread(np.empty(0), reached) for name in names}
+    result = elasticities(setting.objective, features[reached], epsilon=setting.epsilon, fraction=setting.fraction)
     return {
-        "elasticity_lambda": result.lam,
-        "elasticity_rho": result.rho,
-        "elasticity_epsilon": result.epsilon,
-        "elasticity_fraction": result.fraction,
+        name: _spread(values, reached)
+        for name, values in zip(names, (result.lam, result.rho, result.epsilon, result.fraction), strict=True)
     }
 
 
-def _expansion_columns(features: Features, setting: Setting, time: str) -> Columns:
-    result = expansion(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
+def _expansion_columns(features: Features, setting: Setting, times: CriticalTimes, time: str) -> Columns:
+    """Dominant term and expansion; nothing where there is no critical time after the start."""
+    reached = np.isfinite(times.log10_time)
+    names = ("dominant_time", "expansion_time")
+    if not reached.any():
+        return {name: _spread(np.empty(0), reached) for name in names}
+    result = expansion(setting.objective, features[reached], epsilon=setting.epsilon, fraction=setting.fraction)
     scale = scale_of(setting.objective.depth, time)
-    return {"dominant_time": scale * result.dominant, "expansion_time": scale * result.total}
+    return {name: _spread(scale * values, reached) for name, values in zip(names, (result.dominant, result.total), strict=True)}
+
+
+def _spread(values: FloatArray, where: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    """The values at their places, with None, an empty cell, at the others."""
+    if where.all():
+        return values
+    column = np.full(len(where), None, dtype=object)
+    column[where] = values
+    return column

@@ -49,7 +49,7 @@ def distances(basis: FeatureBasis) -> list[str]:
     """What was left out, how far the data are from the theory, and advice where that is far."""
     moments = basis.moments
     found = (
-        f"{len(basis.features)} features from {moments.count} pairs. Distance from the theory:"
+        f"Features: {len(basis.features)}, from {moments.count} pairs. Distance from the theory:"
         f" off-diagonal share of Sxx {basis.input_off_diagonal:.2g}, of Syx {basis.cross_off_diagonal:.2g};"
         f" commutator {basis.commutator:.2g}; asymmetry of Syx {basis.asymmetry:.2g}."
     )

@@ -13,7 +13,7 @@ from dynamics.critical_time import critical_times
 from dynamics.errors import ParameterError
 from dynamics.features import Features
 from dynamics.grid import Grid, Setting
-from dynamics.learning_order import Certainty, LearningOrder, crossovers, kendall_tau, order_features
+from dynamics.learning_order import SMALLEST_EPSILON, Certainty, LearningOrder, crossovers, kendall_tau, order_features
 from dynamics.reports.critical_time import elasticity_columns
 from dynamics.reports.times import check_convention, convention_column, time_columns
 from dynamics.status import words
@@ -44,7 +44,9 @@ class OrderReport:
         tables = []
         for setting, order in self.orders.items():
             columns = setting.columns(self.features) | time_columns(order.times, time)
-            columns |= {"rank": order.rank, "next": words(order.certainty)} | elasticity_columns(self.features, setting)
+            columns |= {"rank": order.rank, "next": words(order.certainty)} | elasticity_columns(
+                self.features, setting, order.times
+            )
             columns |= convention_column(time, len(self.features))
             tables.append(Table({name: np.asarray(column)[order.sequence[:first]] for name, column in columns.items()}))
         return stacked(tables)
@@ -67,10 +69,11 @@ class OrderReport:
         if len(set(self.grid.objectives)) < 2:
             return []
         return [
-            f"Kendall tau between {row['objective']} and {row['other_objective']}: {_rounded(row['kendall_tau'])}"
-            f" (depth {row['depth']}, predictor depth {row['predictor_depth']}, epsilon {row['epsilon']:g},"
-            f" fraction {row['fraction']:g}); certified neighbours {row['certified_pairs']} and"
-            f" {row['other_certified_pairs']} of {row['features'] - 1}, ties {row['ties']} and {row['other_ties']}."
+            f"Kendall tau between {row['objective']} and {row['other_objective']}: {_rounded(row['kendall_tau'])} at depth"
+            f" {row['depth']}, predictor depth {row['predictor_depth']}, epsilon {row['epsilon']:g}, fraction"
+            f" {row['fraction']:g}. Of {row['features'] - 1} neighbouring pairs, {row['objective']} has"
+            f" {row['certified_pairs']} certified and {row['ties']} tied, {row['other_objective']}"
+            f" {row['other_certified_pairs']} certified and {row['other_ties']} tied."
             for row in self.agreement().records()
         ]
 
@@ -114,6 +117,25 @@ def crossing_table(features: Features, grid: Grid, first: str, second: str) -> T
             for name, value in zip(names, row, strict=True):
                 columns[name].append(value)
     return Table(columns)
+
+
+def crossing_remarks(features: Features, grid: Grid, first: str, second: str, crossings: Table) -> list[str]:
+    """Who is first at the settings that have no crossing; one sentence a setting."""
+    pair = _single(features, first).joined(_single(features, second))
+    found = set(zip(*(crossings.columns[name] for name in ("objective", "depth", "predictor_depth", "fraction")), strict=True))
+    remarks = []
+    for setting in replace(grid, epsilons=(SMALLEST_EPSILON,)).settings():
+        objective = setting.objective
+        if (objective.name, objective.depth, objective.predictor_depth, setting.fraction) in found:
+            continue
+        order = order_features(objective, pair, epsilon=setting.epsilon, fraction=setting.fraction)
+        tied = order.certainty[order.sequence[0]] is not Certainty.CERTIFIED
+        leader = "neither" if tied else (first, second)[order.sequence[0]]
+        remarks.append(
+            f"No crossing under {objective.name} at depth {objective.depth}, predictor depth {objective.predictor_depth},"
+            f" fraction {setting.fraction:g}: {leader} is first wherever both start below their thresholds."
+        )
+    return remarks
 
 
 def _rounded(tau: object) -> str:

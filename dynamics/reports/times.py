@@ -26,9 +26,9 @@ def scale_of(depth: int, time: str) -> int:
     return depth if time == "paper" else 1
 
 
-def convention_column(time: str, count: int, name: str = "time") -> Columns:
+def convention_column(time: str, count: int) -> Columns:
     """The column that names a convention other than the default."""
-    return {} if time == "training" else {name: np.full(count, time)}
+    return {} if time == "training" else {"time_convention": np.full(count, time)}
 
 
 def time_columns(times: CriticalTimes, time: str) -> Columns:

@@ -51,7 +51,7 @@ def trajectory_table(
             "time_from_critical": (scale * curves.time_from_critical).ravel(),
             "amplitude": curves.amplitude.ravel(),
         }
-        tables.append(Table(columns | convention_column(time, len(features) * count, "time_convention")))
+        tables.append(Table(columns | convention_column(time, len(features) * count)))
     return stacked(tables)
 
 

@@ -39,7 +39,7 @@ def test_every_option_is_documented(command: str) -> None:
     for parameter in main.commands[command].params:
         if isinstance(parameter, click.Option):
             assert parameter.help, parameter.name
-            assert parameter.help.endswith("."), parameter.name
+            assert parameter.help.endswith((".", "]")), parameter.name
 
 
 @pytest.mark.parametrize("command", COMMANDS)

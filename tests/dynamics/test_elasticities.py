@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dynamics import Features, Objective, ParameterError, critical_times, jepa, mae
+from dynamics import Features, LindynError, Objective, ParameterError, critical_times, jepa, mae
 from dynamics.critical_time import elasticities
 from tests import reference
 from tests.dynamics.test_critical_time import mae_limit
@@ -108,10 +108,10 @@ def test_rho_enters_at_relative_order_epsilon_to_the_b_over_l(objective: Objecti
 
 
 def test_features_that_do_not_become_learned_have_no_elasticity() -> None:
-    features = Features(lam=[1.0, 1.0, 0.0, -1.0], sigma=[1.0, 5.0, 1.0, 1.0])
-    found = elasticities(jepa(3), features, epsilon=1e-3)
-    for name in ("rho", "epsilon", "fraction"):
-        assert_array_equal(getattr(found, name) == 0, [False, True, True, True])
+    for status, lam, sigma in (("already-reached", 1.0, 5.0), ("never", 0.0, 1.0), ("never", -1.0, 1.0)):
+        features = Features(lam=[1.0, lam], sigma=[1.0, sigma])
+        with pytest.raises(LindynError, match=f"Feature 2 has no critical time after the start: {status}"):
+            elasticities(jepa(3), features, epsilon=1e-3)
 
 
 def test_each_feature_has_its_own_elasticities() -> None:

@@ -32,7 +32,7 @@ PAIR = Features(lam=[0.8, 1.0], rho=[1.2, 0.6], names=["texture", "edge"])
 def test_the_columns_are_the_standard_ones_in_order() -> None:
     assert list(critical_time_table(PAIR, Grid()).columns) == STANDARD
     everything = critical_time_table(PAIR, Grid(), learning_rate=0.1, digits=20, time="paper")
-    assert list(everything.columns) == [*STANDARD, "steps", "critical_time_lower", "critical_time_upper", "time"]
+    assert list(everything.columns) == [*STANDARD, "steps", "critical_time_lower", "critical_time_upper", "time_convention"]
 
 
 def test_the_grid_is_every_combination_once() -> None:
