@@ -104,6 +104,8 @@ def _parts(columns: Columns, width: int) -> list[Columns]:
     """The columns in groups that fit into the width, each led by the columns that tell the rows apart."""
     keys = {name: column for name, column in columns.items() if name in KEYS}
     widths = {name: 2 + max(map(len, [*name.split("_"), *map(_cell, column)])) for name, column in columns.items()}
+    if sum(widths.values()) <= width:
+        return [columns]
     parts, room = [dict(keys)], width - sum(widths[name] for name in keys)
     free = room
     for name in (name for name in columns if name not in keys):

@@ -36,7 +36,7 @@ def joint_diagonaliser(first: FloatArray, second: FloatArray) -> tuple[FloatArra
         previous, before = gradient, angles
         gradient, angles = _gradient_and_angles(matrices)
         expected = -float(np.vdot(gradient, angles))
-        if expected <= TOLERANCE * _off_diagonal_mass(matrices) + len(first) * (16 * ROUNDING) ** 2:
+        if expected <= TOLERANCE * _mass(_off_diagonal(matrices)) + len(first) * (16 * ROUNDING) ** 2:
             return basis, True
         direction = _conjugate(direction, gradient, angles, previous, before)
         step = _rotate_along(direction, matrices)
@@ -54,7 +54,7 @@ def _best_eigenbasis(pair: FloatArray) -> FloatArray:
     """
     combinations = (pair[0] + pair[1], pair[0], pair[1], pair[0] + pair[1] / np.sqrt(2.0))
     candidates = [np.linalg.eigh(combination).eigenvectors for combination in combinations]
-    return min(candidates, key=lambda basis: _off_diagonal_mass(basis.T @ pair @ basis))
+    return min(candidates, key=lambda basis: _mass(_off_diagonal(basis.T @ pair @ basis)))
 
 
 def _gradient_and_angles(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -63,8 +63,7 @@ def _gradient_and_angles(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
     Both antisymmetric. Turning the pair (i, j) alone moves (m_ii - m_jj, 2 m_ij) of each matrix on a circle; the best angle
     brings the sum of their squares to the first entry. Pairs with nothing but rounding in either entry stay.
     """
-    diagonal = np.diagonal(matrices, axis1=1, axis2=2)
-    gap = diagonal[:, :, None] - diagonal[:, None, :]
+    gap = _gaps(matrices)
     sine, cosine = 4 * (gap * matrices).sum(axis=0), (gap**2 - 4 * matrices**2).sum(axis=0)
     angles = np.where(np.hypot(sine, cosine) > (8 * ROUNDING) ** 2, -np.arctan2(sine, cosine) / 4, 0.0)
     upper = np.triu(angles, 1)
@@ -86,14 +85,14 @@ def _rotate_along(direction: FloatArray, matrices: FloatArray) -> tuple[FloatArr
 
     None if no t lowers the mass beyond rounding.
     """
-    mass, identity = _off_diagonal_mass(matrices), np.eye(len(direction))
+    mass, identity = _mass(_off_diagonal(matrices)), np.eye(len(direction))
     slack = 16 * ROUNDING * (np.sqrt(mass) + 16 * ROUNDING)
     step = _newton_step(direction, matrices)
     for _ in range(20):
         half = step / 2 * direction
         rotation = np.asarray(np.linalg.solve(identity - half, identity + half), dtype=np.float64)
         rotated = rotation.T @ matrices @ rotation
-        if _off_diagonal_mass(rotated) <= mass + slack:
+        if _mass(_off_diagonal(rotated)) <= mass + slack:
             return rotation, rotated
         step /= 4
     return None
@@ -102,22 +101,32 @@ def _rotate_along(direction: FloatArray, matrices: FloatArray) -> tuple[FloatArr
 def _newton_step(direction: FloatArray, matrices: FloatArray) -> float:
     """Where the parabola through mass, slope and curvature at t = 0 is lowest; no pair turns by more than 45 degrees.
 
-    With M(t) = exp(-t K) M exp(t K): M' = M K - K M and M'' = M' K - K M'; the mass is a constant less the diagonal's squares.
+    Along M(t) = exp(-t K) M exp(t K), M' = M K - K M and M'' = M' K - K M'; with E the off-diagonal part of M the mass |E|^2
+    has slope 2 <E, M'> and curvature 2 |off-diagonal M'|^2 - 4 <E K, M'>, free of cancellation where E is small.
     """
-    product = matrices @ direction
-    first = product + np.swapaxes(product, 1, 2)
-    diagonal, first_diagonal = np.diagonal(matrices, axis1=1, axis2=2), np.diagonal(first, axis1=1, axis2=2)
-    second_diagonal = 2 * np.einsum("kij,ji->ki", first, direction)
-    slope = -2 * float((diagonal * first_diagonal).sum())
-    curvature = -2 * float((first_diagonal**2 + diagonal * second_diagonal).sum())
+    rest = _off_diagonal(matrices)
+    product = rest @ direction
+    change = _gaps(matrices) * direction + product + np.swapaxes(product, 1, 2)
+    slope = 2 * float(np.vdot(rest, change))
+    curvature = 2 * _mass(_off_diagonal(change)) - 4 * float(np.vdot(product, change))
     limit = np.pi / 4 / float(np.abs(direction).max())
     return min(-slope / curvature if curvature > 0 else 1.0, limit)
 
 
-def _off_diagonal_mass(matrices: FloatArray) -> float:
+def _gaps(matrices: FloatArray) -> FloatArray:
+    """m_ii - m_jj of each matrix."""
+    diagonal = np.diagonal(matrices, axis1=1, axis2=2)
+    return diagonal[:, :, None] - diagonal[:, None, :]
+
+
+def _off_diagonal(matrices: FloatArray) -> FloatArray:
     rest = matrices.copy()
     np.einsum("kii->ki", rest)[...] = 0.0
-    return float(np.vdot(rest, rest))
+    return rest
+
+
+def _mass(entries: FloatArray) -> float:
+    return float(np.vdot(entries, entries))
 
 
 def of_unit_norm(matrix: FloatArray) -> FloatArray:

@@ -190,12 +190,14 @@ def test_a_feature_that_hangs_on_one_row_has_a_large_error_and_no_nan() -> None:
     x[:, 0] = 0.01 * np.cos(np.pi * np.arange(201))
     x[100] = 0.0, 3.0
     views = paired(x, x)
-    errors = bootstrap(views, basis_of(views), seed=0, replicates=3000, rank_by=by_rho)
+    errors = bootstrap(views, basis_of(views), seed=0, replicates=3000, rank_by=lambda features: features.lam == 0)
     present = 1 - math.exp(-1)
     assert errors.rank is not None
     assert np.isfinite([errors.lam, errors.rho, errors.rank]).all()
     assert_allclose(errors.rho[0], math.sqrt(present * (1 - present)), rtol=0.05)
+    assert_allclose(errors.rank[0], math.sqrt(present * (1 - present)), rtol=0.05)
     assert errors.rho[1] < 1e-2
+    assert errors.rank[1] == 0
 
 
 @pytest.mark.parametrize("make", [lambda x: paired(x, x), lambda x: masked(x, keep=0.5), lambda x: lagged(x, lag=1)])
@@ -222,6 +224,13 @@ def test_errors_scale_with_the_unit_to_the_ends_of_the_range(scale: float) -> No
     errors, scaled = bootstrap(near, basis_of(near), seed=0), bootstrap(far, basis_of(far), seed=0)
     assert_allclose(scaled.lam, errors.lam * scale * scale, rtol=1e-6)
     assert_allclose(scaled.rho, errors.rho, rtol=1e-6)
+
+
+def test_a_large_rho_has_an_error_whose_square_no_double_holds() -> None:
+    x, y = normal(9, 30, 2), normal(12, 30, 2)
+    near, far = paired(x, y), paired(1e-65 * x, 1e100 * y)
+    errors, scaled = bootstrap(near, basis_of(near), seed=0), bootstrap(far, basis_of(far), seed=0)
+    assert_allclose(scaled.rho * 1e-165, errors.rho, rtol=1e-6)
 
 
 # Seeds, memory, arguments

@@ -179,6 +179,13 @@ def test_digits_lie_as_far_from_the_theory_as_measured() -> None:
     assert basis.advice is None
 
 
+@pytest.mark.parametrize("target", ["full", "independent", "complementary"])
+def test_digits_take_a_few_dozen_steps(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dynamics.joint_diagonalisation, "MOST_STEPS", 60)
+    pixels = np.load(DIGITS)["pixels"]
+    assert len(diagonalise(second_moments(masked(pixels, keep=0.5, target=target))).notes) == 1
+
+
 # Directions that are not there
 
 

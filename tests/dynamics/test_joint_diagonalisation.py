@@ -1,8 +1,10 @@
 """The common basis of two symmetric matrices: exact where there is one, of least off-diagonal mass where there is none."""
 
 import itertools
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,9 +26,10 @@ def symmetric(generator: np.random.Generator, size: int) -> FloatArray:
     return matrix + matrix.T
 
 
-def with_eigenvalues(basis: FloatArray, eigenvalues: FloatArray) -> FloatArray:
+def with_eigenvalues(basis: FloatArray, eigenvalues: npt.NDArray[Any]) -> FloatArray:
     matrix = (basis * eigenvalues) @ basis.T
-    return (matrix + matrix.T) / 2
+    result: FloatArray = (matrix + matrix.T) / 2
+    return result
 
 
 def mass(first: FloatArray, second: FloatArray, basis: FloatArray) -> float:
@@ -83,7 +86,7 @@ def test_degenerate_commuting_matrices_come_out_diagonal(seed: int, size: int, l
     assert_allclose(basis.T @ basis, np.eye(size), atol=1e-13)
     for matrix in (first, second):
         inside = basis.T @ matrix @ basis
-        assert_allclose(inside - np.diag(np.diag(inside)), 0.0, atol=1e-12 * np.linalg.norm(matrix))
+        assert_allclose(inside - np.diag(np.diag(inside)), 0.0, atol=1e-12 * float(np.linalg.norm(matrix)))
 
 
 @pytest.mark.parametrize("size", [2, 3, 6])
@@ -94,6 +97,19 @@ def test_matrices_whose_sum_is_degenerate_come_out_diagonal(size: int) -> None:
     first, second = with_eigenvalues(planted, values), with_eigenvalues(planted, -values)
     basis, _ = joint_diagonaliser(first, second)
     assert mass(first, second, basis) < 1e-24
+
+
+def test_points_without_slope_are_no_trap() -> None:
+    # Axes that are eigenvectors of the first matrix, of the second and of their sum, one plane each, and of both in none.
+    level, rising, falling = 2 * np.eye(2), np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([[2.0, -1.0], [-1.0, 2.0]])
+    first, second = np.zeros((6, 6)), np.zeros((6, 6))
+    for plane, (one, other) in enumerate([(level, rising), (rising, level), (rising, falling)]):
+        where = slice(2 * plane, 2 * plane + 2)
+        first[where, where], second[where, where] = one, other
+    for size in (2, 4, 6):
+        part = slice(6 - size, 6)
+        basis, _ = joint_diagonaliser(first[part, part], second[part, part])
+        assert mass(first[part, part], second[part, part], basis) < 1e-24
 
 
 def test_multiples_of_the_identity_and_zeros_have_no_say() -> None:
