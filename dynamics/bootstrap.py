@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dynamics.checks import whole_number
 from dynamics.errors import LindynError
 from dynamics.feature_basis import FeatureBasis
 from dynamics.features import Features, FloatArray
-from dynamics.views import Views, whole_number
+from dynamics.views import Views
 
 CONSTANT = 1e-12
 """Variance, relative to the mean square, below which a resampled feature counts as constant."""

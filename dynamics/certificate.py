@@ -12,9 +12,9 @@ from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from math import ceil, floor
 from typing import TYPE_CHECKING
 
-from dynamics.checks import check_epsilon, check_fraction
+from dynamics.checks import check_epsilon, check_fraction, whole_number
 from dynamics.clock import LOG10_2
-from dynamics.errors import LindynError, ParameterError
+from dynamics.errors import LindynError
 from dynamics.features import Features
 from dynamics.objectives import Objective
 from dynamics.status import Status
@@ -71,8 +71,7 @@ def enclosures(
     """
     check_epsilon(epsilon)
     check_fraction(fraction)
-    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MOST_DIGITS:
-        raise ParameterError("digits", digits, f"a whole number from 1 to {MOST_DIGITS}")
+    digits = whole_number("digits", digits, 1, MOST_DIGITS)
     bounds = [
         _bounds(objective, lam, rho, epsilon, fraction, digits, scale)
         for lam, rho in zip(features.lam.tolist(), features.rho.tolist(), strict=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite
+from operator import index
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,18 @@ def check_times(times: npt.ArrayLike, least: float = -np.inf) -> FloatArray:
     if not good.all():
         raise ParameterError("time", column[~good][0], "finite" if least == -np.inf else f"finite and at least {least:g}")
     return column
+
+
+def whole_number(name: str, value: int, least: int, most: float = inf) -> int:
+    """The value as an int; raises a `ParameterError` unless it is a whole number from ``least`` to ``most``."""
+    allowed = f"a whole number from {least} to {most}" if most < inf else f"a whole number, at least {least}"
+    try:
+        number = index(value)
+    except TypeError:
+        raise ParameterError(name, value, allowed) from None
+    if isinstance(value, bool) or not least <= number <= most:
+        raise ParameterError(name, value, allowed)
+    return number
 
 
 def spread_times(times: FloatArray, count: int) -> FloatArray:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from operator import index
 
-from dynamics.errors import ParameterError
+from dynamics.checks import whole_number
 
 MOST_LAYERS = 100_000
 
@@ -43,7 +42,7 @@ class Objective:
 
 def jepa(depth: int, predictor_depth: int = 1) -> Objective:
     """Joint-embedding prediction with a stop-gradient target: a = 2L + M - 1, b = M, asymptote rho**(L/M)."""
-    encoder, predictor = _layers(depth, "depth", 1), _layers(predictor_depth, "predictor_depth", 1)
+    encoder, predictor = _both(depth, predictor_depth)
     return Objective("jepa", encoder, predictor, a=2 * encoder + predictor - 1, b=predictor)
 
 
@@ -52,7 +51,7 @@ def mae(depth: int, predictor_depth: int = 1) -> Objective:
 
     ``predictor_depth`` counts the decoder's layers.
     """
-    encoder, decoder = _layers(depth, "depth", 1), _layers(predictor_depth, "predictor_depth", 1)
+    encoder, decoder = _both(depth, predictor_depth)
     return Objective("mae", encoder, decoder, a=encoder + decoder - 1, b=encoder + decoder)
 
 
@@ -61,18 +60,9 @@ def supervised(depth: int) -> Objective:
 
     ``depth`` counts all layers; amplitudes are those of the product of all but the last, as for the MAE it equals.
     """
-    layers = _layers(depth, "depth", 2)
+    layers = whole_number("depth", depth, 2, MOST_LAYERS)
     return Objective("supervised", layers - 1, 1, a=layers - 1, b=layers)
 
 
-def _layers(value: int, name: str, least: int) -> int:
-    allowed = f"a whole number, at least {least}"
-    try:
-        layers = index(value)
-    except TypeError:
-        raise ParameterError(name, value, allowed) from None
-    if isinstance(value, bool) or layers < least:
-        raise ParameterError(name, value, allowed)
-    if layers > MOST_LAYERS:
-        raise ParameterError(name, value, f"at most {MOST_LAYERS}")
-    return layers
+def _both(depth: int, predictor_depth: int) -> tuple[int, int]:
+    return whole_number("depth", depth, 1, MOST_LAYERS), whole_number("predictor_depth", predictor_depth, 1, MOST_LAYERS)

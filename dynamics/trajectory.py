@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dynamics.branches import Branch, Descent, Fading, Growth
-from dynamics.checks import check_epsilon, check_fraction, check_times, spread_times
+from dynamics.checks import check_epsilon, check_fraction, check_times, spread_times, whole_number
 from dynamics.clock import dimensionless_time
 from dynamics.critical_time import CriticalTimes, critical_times
-from dynamics.errors import ParameterError
 from dynamics.features import Features, FloatArray
 from dynamics.objectives import Objective
 from dynamics.power_law import asymptote, growth_time
@@ -149,8 +148,7 @@ def trajectories(
     ParameterError
         As for `critical_times`, or if there are fewer than two points.
     """
-    if points < 2:
-        raise ParameterError("points", points, "a whole number, at least 2")
+    whole_number("points", points, 2)
     critical = critical_times(objective, features, epsilon=epsilon, fraction=fraction)
     time, since, amplitudes = (np.empty((len(features), points)) for _ in range(3))
     left = min(1e-3, (1.0 - fraction) / 10.0)

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import cbrt, ceil, inf
-from operator import index
+from math import cbrt, ceil
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dynamics.checks import whole_number
 from dynamics.errors import LindynError, ParameterError
 from dynamics.features import FloatArray
 
@@ -325,15 +325,3 @@ def _rows(values: npt.ArrayLike, name: str, columns: Sequence[str] | None) -> Ro
     if columns is not None and len(columns) != array.shape[1]:
         raise LindynError(f"there are {len(columns)} names for the {array.shape[1]} columns of {name}.")
     return Rows(array, name, None if columns is None else tuple(map(str, columns)))
-
-
-def whole_number(name: str, value: int, least: int, most: float = inf) -> int:
-    """The value as an int; raises a `ParameterError` unless it is a whole number from ``least`` to ``most``."""
-    allowed = f"a whole number from {least} to {most}" if most < inf else f"a whole number, at least {least}"
-    try:
-        number = index(value)
-    except TypeError:
-        raise ParameterError(name, value, allowed) from None
-    if isinstance(value, bool) or not least <= number <= most:
-        raise ParameterError(name, value, allowed)
-    return number
