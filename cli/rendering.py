@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -41,10 +40,10 @@ class Output:
 
     def write(self, table: Table, caption: str = "") -> None:
         """Write the table; ``caption`` is shown with the readable format only."""
-        from dynamics.files import replaced
-
         table_format = self.table_format or self._format_of_path()
         if self.path:
+            from dynamics.files import replaced
+
             with replaced(self.path) as stream:
                 _write(table, table_format, stream, caption)
             click.echo(f"{len(table)} rows written to {self.path}.", err=True)
@@ -57,12 +56,12 @@ class Output:
         sys.stdout.buffer.flush()
 
     def _format_of_path(self) -> str:
-        from dynamics.tables import FORMATS, format_of
-
         if self.path is None:
             return "table"
+        from dynamics.tables import FORMATS, format_of
+
         named = format_of(self.path)
-        if named is None and Path(self.path).suffix.lower() not in ("", ".txt"):
+        if named is None and os.path.splitext(self.path)[1].lower() not in ("", ".txt"):
             raise click.UsageError(
                 f"The ending of --output {self.path} names no format; add --format table, {', '.join(FORMATS)}."
             )
@@ -97,7 +96,11 @@ def readable(table: Table, caption: str = "") -> str:
 
 
 def _terminal_width() -> int:
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else UNLIMITED
+    if not sys.stdout.isatty():
+        return UNLIMITED
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
 
 
 def _parts(columns: Columns, width: int) -> list[Columns]:
