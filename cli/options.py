@@ -84,7 +84,7 @@ def _features(source: str | None, lam: Sequence[float], rho: Sequence[float], si
         from dynamics.features import Features
 
         return Features(lam=lam or None, rho=rho or None, sigma=sigma or None)
-    from dynamics.tables import read_features
+    from dynamics.feature_table import read_features
 
     return read_features(sys.stdin.buffer if source == "-" else source)
 

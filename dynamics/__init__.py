@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dynamics.errors import LindynError as LindynError
     from dynamics.errors import ParameterError as ParameterError
     from dynamics.errors import TableError as TableError
+    from dynamics.feature_table import read_features as read_features
     from dynamics.features import Features as Features
     from dynamics.learning_order import Certainty as Certainty
     from dynamics.learning_order import LearningOrder as LearningOrder
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from dynamics.objectives import supervised as supervised
     from dynamics.status import Status as Status
     from dynamics.table import Table as Table
-    from dynamics.tables import read_features as read_features
     from dynamics.trajectory import Trajectories as Trajectories
     from dynamics.trajectory import amplitude as amplitude
     from dynamics.trajectory import amplitude_around as amplitude_around
@@ -45,12 +45,12 @@ _MODULES = {
     "certificate": ("Enclosures", "enclosures"),
     "critical_time": ("CriticalTimes", "Elasticities", "Expansion", "critical_times", "elasticities", "expansion"),
     "errors": ("LindynError", "ParameterError", "TableError"),
+    "feature_table": ("read_features",),
     "features": ("Features",),
     "learning_order": ("Certainty", "LearningOrder", "crossovers", "kendall_tau", "order_features"),
     "objectives": ("Objective", "jepa", "mae", "supervised"),
     "status": ("Status",),
     "table": ("Table",),
-    "tables": ("read_features",),
     "trajectory": ("Trajectories", "amplitude", "amplitude_around", "trajectories"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

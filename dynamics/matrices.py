@@ -6,7 +6,6 @@ import io
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from dynamics.errors import TableError
 from dynamics.files import reason
-from dynamics.tables import read_parquet, read_separated
+from dynamics.tables import is_number, numeric_column, read_parquet, read_separated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,10 +149,13 @@ def _from_table(stream: BinaryIO, name: str, ending: str, columns: Sequence[str]
         repeated = next(column for column in columns if list(columns).count(column) > 1)
         raise TableError(f"{name}: the column {repeated} is asked for twice.")
     chosen = frame[list(columns)] if columns else frame
-    for title in chosen.columns:
-        _require_numbers(chosen[title], title, name, chosen.columns)
-    values = _checked(chosen.to_numpy(dtype=np.float64), name)
-    return Matrix(values, tuple(map(str, chosen.columns)) if headed else None)
+    values = [numeric_column(chosen[title], title, name, _leave_out(title, chosen)) for title in chosen.columns]
+    return Matrix(_checked(np.column_stack(values), name), tuple(map(str, chosen.columns)) if headed else None)
+
+
+def _leave_out(title: object, frame: pd.DataFrame) -> str:
+    others = ",".join(str(other) for other in frame.columns if other != title)
+    return f", or leave the column out with --columns {others or 'NAMES'}"
 
 
 def _frame(stream: BinaryIO, name: str, ending: str) -> tuple[pd.DataFrame, bool]:
@@ -166,7 +168,7 @@ def _frame(stream: BinaryIO, name: str, ending: str) -> tuple[pd.DataFrame, bool
         separator = "\t" if ending == ".tsv" else ","
         first = stream.readline().decode("utf-8-sig")
         stream.seek(0)
-        headed = not all(_is_number(cell) for cell in first.strip().split(separator))
+        headed = not all(is_number(cell.strip().strip('"')) for cell in first.strip().split(separator))
         return read_separated(stream, separator, header=0 if headed else None), headed
     except pd.errors.EmptyDataError:
         raise TableError(f"{name} is empty.") from None
@@ -174,29 +176,3 @@ def _frame(stream: BinaryIO, name: str, ending: str) -> tuple[pd.DataFrame, bool
         raise TableError(f"{name} is not UTF-8 text.") from None
     except TableError as error:
         raise TableError(f"{name} {error}") from None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.strip().strip('"'))
-    except ValueError:
-        return False
-    return True
-
-
-def _require_numbers(column: pd.Series[Any], title: object, path: str, titles: pd.Index[Any]) -> None:
-    import pandas as pd
-
-    missing = column.isna().to_numpy()
-    if missing.any():
-        raise TableError(f"{path}: row {int(np.argmax(missing)) + 1}, column {title} is empty; a number is needed.")
-    if pd.api.types.is_numeric_dtype(column):
-        return
-    row = next(row for row, cell in enumerate(column) if not _is_number(str(cell)) or not isfinite(float(str(cell))))
-    if _is_number(str(column.iloc[row])):
-        raise TableError(f"{path}: row {row + 1}, column {title} is {column.iloc[row]}; a finite number is needed.")
-    others = ",".join(str(other) for other in titles if other != title)
-    raise TableError(
-        f"{path}: row {row + 1}, column {title} is {column.iloc[row]!r}, not a number; "
-        f"leave the column out with --columns {others or 'NAMES'}."
-    )

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 
 from dynamics.errors import LindynError, TableError
-from dynamics.features import Features
+from dynamics.features import FloatArray
 from dynamics.files import reason
 from dynamics.table import Table
 
@@ -23,18 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMATS = ("csv", "tsv", "json", "jsonl", "parquet")
-VALUES = ("lambda", "rho", "sigma")
-NAMES = ("feature", "name")
-SETTINGS = ("objective", "depth", "predictor_depth", "epsilon", "fraction")
-OWN_COLUMNS = frozenset(
-    "objective depth predictor_depth epsilon fraction asymptote critical_time log10_critical_time status steps difference "
-    "critical_time_lower critical_time_upper time time_from_critical time_convention amplitude rank next "
-    "lambda_se rho_se leakage elasticity_lambda elasticity_rho elasticity_epsilon elasticity_fraction "
-    "rank_jepa rank_mae rank_jepa_se rank_mae_se dominant_time expansion_time".split()
-)
-"""Columns that lindyn's own tables carry besides the features; a features table may keep them, and they are not read."""
-
-EXPECTED = "two of the columns lambda, rho and sigma, and optionally name"
 
 
 def format_of(path: str | Path) -> str | None:
@@ -122,40 +111,14 @@ def read_parquet(stream: BinaryIO) -> pd.DataFrame:
         raise TableError("is not valid Parquet.") from None
 
 
-def read_features(source: str | Path | BinaryIO, table_format: str | None = None) -> Features:
-    """Read a features table: two of the columns lambda, rho and sigma, and optionally name (or feature).
-
-    Parameters
-    ----------
-    source
-        A path, or a binary stream whose format is recognised from its content.
-    table_format
-        One of `FORMATS`; by default what the path's ending says, else CSV.
+def read_frame(source: str | Path | BinaryIO, name: str, table_format: str | None = None) -> pd.DataFrame:
+    """Any table as it stands in the file, in the format given, named by the path's ending or, of a stream, by its content.
 
     Raises
     ------
     TableError
-        If the file cannot be read or is not such a table; the sentence names the row (counted from 1 below the header) and
-        the column.
+        If it cannot be read; one sentence that begins with ``name``.
     """
-    name = str(source) if isinstance(source, str | Path) else "standard input"
-    try:
-        frame = _frame(source, name, table_format)
-        columns = _checked_columns(frame, name)
-        values = {column: _numbers(frame[column], column, name) for column in VALUES if column in columns}
-        if len(frame) > 1 and any(frame[column].nunique() > 1 for column in SETTINGS if column in columns):
-            raise TableError(f"{name} lists features at several settings; keep the rows of one setting.")
-        labels = [_labels(frame[column], column, name) for column in NAMES if column in columns]
-        return Features(
-            lam=values.get("lambda"), rho=values.get("rho"), sigma=values.get("sigma"), names=labels[0] if labels else None
-        )
-    except TableError:
-        raise
-    except LindynError as error:
-        raise TableError(f"{name}: {error}") from None
-
-
-def _frame(source: str | Path | BinaryIO, name: str, table_format: str | None) -> pd.DataFrame:
     try:
         if isinstance(source, str | Path):
             with open(source, "rb") as stream:
@@ -184,7 +147,7 @@ def _parsed(stream: BinaryIO, name: str, table_format: str) -> pd.DataFrame:
             return pd.DataFrame(_json_records(stream, table_format))
         return read_separated(stream, "\t" if table_format == "tsv" else ",")
     except pd.errors.EmptyDataError:
-        raise TableError(f"{name} is empty; expected {EXPECTED}.") from None
+        raise TableError(f"{name} is empty.") from None
     except UnicodeDecodeError:
         raise TableError(f"{name} is not UTF-8 text.") from None
     except TableError as error:
@@ -260,26 +223,32 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _checked_columns(frame: pd.DataFrame, name: str) -> set[str]:
-    columns = list(frame.columns)
-    present = [column for column in VALUES if column in columns]
-    if columns and all(_looks_numeric(column) for column in columns):
-        raise TableError(f"{name} has no header; its first line must name {EXPECTED}.")
-    if len(columns) == 1 and ";" in columns[0]:
-        raise TableError(f"{name} is separated by semicolons; expected commas, and {EXPECTED}.")
-    unknown = [column for column in columns if column not in {*VALUES, *NAMES} | OWN_COLUMNS]
-    if unknown:
-        meant = str(unknown[0]).lower()
-        hint = f" (write {meant}, in small letters)" if meant in {*VALUES, *NAMES} else ""
-        raise TableError(f"{name} has the unknown column {unknown[0]}{hint}; expected {EXPECTED}.")
-    if len(present) < 2:
-        raise TableError(f"{name} has {' and '.join(present) or 'none'} of lambda, rho and sigma; expected {EXPECTED}.")
-    if frame.empty:
-        raise TableError(f"{name} has a header but no rows.")
-    return set(columns)
+def numeric_column(column: pd.Series[Any], title: object, name: str, remedy: str = "") -> FloatArray:
+    """A column as doubles; raises a `TableError` that names the first cell which is not a finite number, and the remedy."""
+    import pandas as pd
+
+    missing = column.isna().to_numpy()
+    if missing.any():
+        raise TableError(f"{name}: row {int(np.argmax(missing)) + 1}, column {title} is empty; a number is needed.")
+    if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
+        wrong = next((row for row, cell in enumerate(column) if isinstance(cell, bool) or not _is_finite_number(cell)), None)
+        if wrong is not None:
+            cell = column.iloc[wrong]
+            raise TableError(f"{name}: row {wrong + 1}, column {title} is {cell!r}; a finite number is needed{remedy}.")
+    values = column.to_numpy(dtype=np.float64)
+    return require_cells(values, np.isfinite(values), title, name, "a finite number")
 
 
-def _looks_numeric(text: object) -> bool:
+def require_cells(values: FloatArray, allowed: npt.NDArray[np.bool_], title: object, name: str, needed: str) -> FloatArray:
+    """The values, unless one is not allowed: then a `TableError` that names its row."""
+    if not allowed.all():
+        row = int(np.argmin(allowed))
+        raise TableError(f"{name}: row {row + 1}, column {title} is {values[row]}; {needed} is needed.")
+    return values
+
+
+def is_number(text: object) -> bool:
+    """Whether a cell reads as a number, infinities and nan included."""
     try:
         float(str(text))
     except (ValueError, OverflowError):
@@ -287,29 +256,5 @@ def _looks_numeric(text: object) -> bool:
     return True
 
 
-def _numbers(column: pd.Series[Any], title: str, name: str) -> np.ndarray:
-    import pandas as pd
-
-    missing = column.isna().to_numpy()
-    if missing.any():
-        raise TableError(f"{name}: row {int(np.argmax(missing)) + 1}, column {title} is empty; a number is needed.")
-    if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
-        for row, cell in enumerate(column, start=1):
-            if isinstance(cell, bool) or not _looks_numeric(cell) or not np.isfinite(float(str(cell))):
-                raise TableError(f"{name}: row {row}, column {title} is {cell!r}; a finite number is needed.")
-    values = column.to_numpy(dtype=np.float64)
-    allowed, wanted = np.isfinite(values), "finite"
-    if title == "sigma":
-        allowed, wanted = allowed & (values > 0), "positive"
-    if not allowed.all():
-        row = int(np.argmin(allowed))
-        raise TableError(f"{name}: row {row + 1}, column {title} is {values[row]}; a {wanted} number is needed.")
-    return values
-
-
-def _labels(column: pd.Series[Any], title: str, name: str) -> list[str]:
-    missing = column.isna().to_numpy()
-    if missing.any():
-        raise TableError(f"{name}: row {int(np.argmax(missing)) + 1}, column {title} is empty; a name is needed.")
-    labels: list[str] = column.astype(str).str.strip().tolist()
-    return labels
+def _is_finite_number(cell: object) -> bool:
+    return is_number(cell) and bool(np.isfinite(float(str(cell))))
