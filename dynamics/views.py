@@ -91,7 +91,7 @@ class Rows:
 
     def block(self, part: slice) -> FloatArray:
         """Some of the rows as new doubles; raises a `ParameterError` that names an entry which is not finite."""
-        block = np.array(self.values[part], dtype=np.float64)
+        block = np.array(self.values[part], dtype=np.float64, order="C")
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
             label = f" ({self.columns[column]})" if self.columns else ""

@@ -36,3 +36,9 @@ def test_a_constant_column_stays_out() -> None:
     data = np.column_stack([DATA, np.full(len(DATA), 2.0)])
     moments = second_moments(standardised(masked(data, keep=0.5)))
     assert moments.columns_kept.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_the_order_of_the_data_in_memory_does_not_matter() -> None:
+    here, there = (second_moments(lagged(data, lag=1)) for data in (DATA, np.asfortranarray(DATA)))
+    assert np.array_equal(here.input_covariance, there.input_covariance)
+    assert np.array_equal(here.cross_covariance, there.cross_covariance)
