@@ -54,13 +54,14 @@ class Course(ABC):
 
     def amplitude_at(self, log_z: FloatArray) -> FloatArray:
         """Amplitude where ln |z| has this value."""
-        result: FloatArray = np.exp((log_z + np.log(np.abs(self.rho))) / self.power)
+        with np.errstate(over="ignore"):
+            result: FloatArray = np.exp((log_z + np.log(np.abs(self.rho))) / self.power)
         return result
 
     def log_unit(self) -> FloatArray:
         """The logarithm of |rho|**-alpha / (|lam| b), the training time in which a branch counts."""
         alpha = float(self.objective.alpha)
-        unit: FloatArray = -alpha * np.log(np.abs(self.rho)) - np.log(np.abs(self.lam) * self.objective.b)
+        unit: FloatArray = -alpha * np.log(np.abs(self.rho)) - np.log(np.abs(self.lam)) - log(self.objective.b)
         return unit
 
 
@@ -98,8 +99,8 @@ class Growing(Course):
         first, last = np.minimum(y, middle), np.maximum(y, middle)
         duration, _ = dimensionless_time(self.objective.alpha, self.branch.stretch(first, last))
         log_unit = self.log_unit() - float(self.objective.alpha) * self.branch.log_coordinate(first)
-        with np.errstate(over="ignore"):
-            elapsed: FloatArray = np.sign(y - middle) * duration * np.exp(log_unit)
+        with np.errstate(over="ignore", divide="ignore"):
+            elapsed: FloatArray = np.sign(y - middle) * np.exp(np.log(duration) + log_unit)
         return elapsed
 
     def _places(self, points: int, left: float) -> FloatArray:
@@ -125,8 +126,8 @@ class Sinking(Course):
         start = self.branch.position(self.log_start)
         y = start + (np.maximum(self._end(left), start + 1.0) - start) * np.linspace(0.0, 1.0, points)
         log_time, _ = self.branch.log_time(y)
-        with np.errstate(over="ignore"):
-            time = np.exp(self.log_unit() + log_time) * (1.0 - np.exp(log_time[:, :1] - log_time))
+        with np.errstate(over="ignore", divide="ignore"):
+            time = np.exp(self.log_unit() + log_time + np.log1p(-np.exp(log_time[:, :1] - log_time)))
         return time, self.amplitude_at(self.branch.log_coordinate(y))
 
     def _end(self, left: float) -> FloatArray:
@@ -177,7 +178,8 @@ class Still(Course):
         return np.full(time.shape, self.epsilon)
 
     def curve(self, points: int, left: float) -> tuple[FloatArray, FloatArray]:
-        time = np.linspace(0.0, 1.0, points) / self.lam
+        with np.errstate(over="ignore"):
+            time = np.linspace(0.0, 1.0, points) / self.lam
         return time, self.amplitude_after(time)
 
 

@@ -182,19 +182,29 @@ def expansion(objective: Objective, features: Features, *, epsilon: float, fract
     orders = range(ceil(alpha))
     powers = [objective.a - 1 - k * objective.b for k in orders]
     log_end = objective.b / objective.depth * log(fraction)
-    with np.errstate(over="ignore", under="ignore"):
-        terms = [_power(epsilon, -n / objective.depth) / (n * lam * rho**k) for k, n in zip(orders, powers, strict=True)]
-        unit = rho ** -float(alpha) / (objective.b * lam)
-    ends = sum(exp(-float(alpha - k) * log_end) / float(alpha - k) for k in orders)
-    if alpha.denominator == 1:
-        logarithm, rest = unit * objective.b / objective.depth * -log(epsilon), np.log(rho) + log_end - log(-expm1(log_end))
-    else:
-        base = alpha % 1
-        tail = saturation_tail(base, exp(log_end), -expm1(log_end))
-        logarithm, rest = np.zeros_like(unit), tail * exp(-float(base) * log_end)
-    return Expansion(np.array(terms).reshape(len(powers), len(features)).T, logarithm, unit * (rest - ends))
+    log_unit = -float(alpha) * np.log(rho) - log(objective.b) - np.log(lam)
+    with np.errstate(all="ignore"):
+        terms = [
+            _term(np.float64(epsilon) ** (-n / objective.depth) / n, lam, rho, k) for k, n in zip(orders, powers, strict=True)
+        ]
+        ends = sum(np.exp(log_unit - float(alpha - k) * log_end) / float(alpha - k) for k in orders)
+        if alpha.denominator == 1:
+            logarithm = np.exp(log_unit) * objective.b / objective.depth * -log(epsilon)
+            rest = np.log(rho) + log_end - log(-expm1(log_end))
+        else:
+            base = alpha % 1
+            logarithm = np.zeros(len(features))
+            rest = saturation_tail(base, exp(log_end), -expm1(log_end)) * np.exp(-float(base) * log_end)
+        constant = np.exp(log_unit) * rest - ends
+        result = Expansion(np.array(terms).reshape(len(powers), len(features)).T, logarithm, constant)
+        undefined = np.isnan(result.total)
+    if undefined.any():
+        name = features.labels()[int(np.argmax(undefined))]
+        raise LindynError(f"The expansion of feature {name} needs numbers that a double cannot hold.")
+    return result
 
 
-def _power(base: float, exponent: float) -> float:
-    """base**exponent, infinite where a double cannot hold it."""
-    return float(np.float64(base) ** exponent)
+def _term(power: float, lam: FloatArray, rho: FloatArray, k: int) -> FloatArray:
+    """power / (lam rho**k), by way of logarithms where a factor leaves the doubles."""
+    direct = power / lam / rho**k
+    return np.where(np.isfinite(direct), direct, np.exp(np.log(power) - np.log(lam) - k * np.log(rho)))

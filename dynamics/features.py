@@ -145,8 +145,9 @@ def _root_ratio(lam: FloatArray, rho: FloatArray) -> FloatArray:
     """sqrt(lam / rho), also where the ratio itself leaves the doubles."""
     with np.errstate(over="ignore", under="ignore"):
         ratio = lam / rho
+        apart = np.sqrt(np.abs(lam)) / np.sqrt(np.abs(rho))
     fits = np.isfinite(ratio) & (ratio > 0)
-    return np.where(fits, np.sqrt(np.where(fits, ratio, 1.0)), np.sqrt(np.abs(lam)) / np.sqrt(np.abs(rho)))
+    return np.where(fits, np.sqrt(np.where(fits, ratio, 1.0)), apart)
 
 
 def _agree(lam: FloatArray, rho: FloatArray, sigma: FloatArray) -> None:
