@@ -71,8 +71,8 @@ def critical_times(objective: Objective, features: Features, *, epsilon: float, 
     -------
     CriticalTimes
         Arrays of shape ``(len(features),)``. ``time`` is gradient-flow time at unit learning rate per layer, accurate to
-        ``1e-13 + 4 * 2**-53 * |ln t|`` relative where epsilon is at most half of ``fraction * asymptote`` (nearer to it, to what
-        rounding leaves of the distance); multiply by the depth for the convention without the factor L.
+        ``1e-13 + 4 * 2**-53 * |ln t|`` relative where epsilon is at most half of ``fraction * asymptote`` (nearer to it, to
+        what rounding leaves of the distance); multiply by the depth for the convention without the factor L.
 
     Raises
     ------
