@@ -38,6 +38,9 @@ class Lindyn(click.Group):
         """Run the command."""
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            error.ctx = None  # one sentence, without the usage lines before it
+            raise
         except ValueError as error:
             from dynamics.errors import LindynError, ParameterError
 
@@ -160,6 +163,10 @@ def order(
     if pair and agreement:
         raise click.UsageError("Give either --pair or --agreement, not both.")
     if pair:
+        refuse_unused("--pair", "epsilon", "first", "time")
+    if agreement:
+        refuse_unused("--agreement", "first", "time")
+    if pair:
         crossings = crossing_table(features, grid, *pair)
         output.write(crossings)
         for line in crossing_remarks(features, grid, *pair, crossings):
@@ -219,6 +226,8 @@ def features(
 
     if bootstrap is None and (seed, block_length) != (None, None):
         raise click.UsageError("--seed and --block-length go with --bootstrap.")
+    if bootstrap is None:
+        refuse_unused("features without --bootstrap", "objective", "depth", "predictor_depth", "epsilon", "fraction")
     views = read_views(**source)
     basis = diagonalise(second_moments(views))
     if bootstrap is None:
@@ -263,6 +272,14 @@ def completion(shell: str | None) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     click.echo(kind(main, {}, "lindyn", "_LINDYN_COMPLETE").source())
+
+
+def refuse_unused(by: str, *names: str) -> None:
+    """Refuse options that the user wrote and the answer would not use."""
+    context = click.get_current_context()
+    for name in names:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name.replace('_', '-')} is not used by {by}; leave it out.")
 
 
 def answer(output: Output, table: Table, time: str) -> None:

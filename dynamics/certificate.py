@@ -18,6 +18,7 @@ from dynamics.errors import LindynError
 from dynamics.features import Features
 from dynamics.objectives import Objective
 from dynamics.status import Status
+from dynamics.table import Columns, Tabular
 
 if TYPE_CHECKING:
     from flint import arb, fmpq, fmpz
@@ -29,7 +30,7 @@ GUARD_BITS = 64
 
 
 @dataclass(frozen=True)
-class Enclosures:
+class Enclosures(Tabular):
     """Certified bounds of critical times, one pair of decimal strings a feature.
 
     Attributes
@@ -44,6 +45,14 @@ class Enclosures:
     lower: tuple[str, ...]
     upper: tuple[str, ...]
     status: tuple[Status, ...]
+
+    def columns(self) -> Columns:
+        """Bounds as decimal strings, and the status."""
+        return {
+            "critical_time_lower": list(self.lower),
+            "critical_time_upper": list(self.upper),
+            "status": [status.value for status in self.status],
+        }
 
 
 def enclosures(

@@ -12,13 +12,15 @@ from dynamics.checks import check_epsilon, check_fraction
 from dynamics.clock import BLOCK, dimensionless_time, saturation_tail
 from dynamics.errors import LindynError, ParameterError
 from dynamics.features import Features, FloatArray
+from dynamics.grid import Setting
 from dynamics.objectives import Objective
 from dynamics.power_law import asymptote, growth_span, growth_time
-from dynamics.status import Status, StatusArray, status_of
+from dynamics.status import Status, StatusArray, status_of, words
+from dynamics.table import Columns, Tabular
 
 
 @dataclass(frozen=True, eq=False)
-class CriticalTimes:
+class CriticalTimes(Tabular):
     """Critical times of every feature under one objective, arrays of shape ``(len(features),)``.
 
     Attributes
@@ -45,6 +47,15 @@ class CriticalTimes:
     def status(self) -> StatusArray:
         """A `Status` a feature."""
         return status_of(self.log10_time)
+
+    def columns(self) -> Columns:
+        """The standard columns: feature, setting, lambda, rho, sigma, asymptote, critical time (training time), status."""
+        return Setting(self.objective, self.epsilon, self.fraction).columns(self.features) | {
+            "asymptote": self.asymptote,
+            "critical_time": self.time,
+            "log10_critical_time": self.log10_time,
+            "status": words(self.status),
+        }
 
     def require_reached(self) -> None:
         """Raise a `LindynError` that names the first feature which is not ``reached`` and why."""
@@ -98,7 +109,7 @@ def critical_times(objective: Objective, features: Features, *, epsilon: float, 
 
 
 @dataclass(frozen=True, eq=False)
-class Elasticities:
+class Elasticities(Tabular):
     """Relative change of the critical time per relative change of one parameter, the others held; one entry a feature.
 
     ``rho`` varies at fixed ``lam``.
@@ -108,6 +119,15 @@ class Elasticities:
     rho: FloatArray
     epsilon: FloatArray
     fraction: FloatArray
+
+    def columns(self) -> Columns:
+        """One column a parameter."""
+        return {
+            "elasticity_lambda": self.lam,
+            "elasticity_rho": self.rho,
+            "elasticity_epsilon": self.epsilon,
+            "elasticity_fraction": self.fraction,
+        }
 
 
 def elasticities(objective: Objective, features: Features, *, epsilon: float, fraction: float = 0.5) -> Elasticities:
@@ -134,7 +154,7 @@ def elasticities(objective: Objective, features: Features, *, epsilon: float, fr
 
 
 @dataclass(frozen=True, eq=False)
-class Expansion:
+class Expansion(Tabular):
     """The critical time as epsilon tends to 0, term by term, in training time; arrays with one row a feature.
 
     Attributes
@@ -150,6 +170,10 @@ class Expansion:
     terms: FloatArray
     logarithm: FloatArray
     constant: FloatArray
+
+    def columns(self) -> Columns:
+        """The dominant term and the sum of all."""
+        return {"dominant_time": self.dominant, "expansion_time": self.total}
 
     @property
     def dominant(self) -> FloatArray:

@@ -19,7 +19,8 @@ from dynamics.critical_time import CriticalTimes, critical_times
 from dynamics.errors import ParameterError
 from dynamics.features import Features, FloatArray
 from dynamics.objectives import Objective
-from dynamics.status import Status
+from dynamics.status import Status, words
+from dynamics.table import Columns, Tabular
 
 if TYPE_CHECKING:
     from flint import arb
@@ -52,7 +53,7 @@ _MESSAGES = {
 
 
 @dataclass(frozen=True, eq=False)
-class LearningOrder:
+class LearningOrder(Tabular):
     """The order in which one objective learns the features.
 
     Attributes
@@ -71,6 +72,10 @@ class LearningOrder:
     sequence: npt.NDArray[np.intp]
     rank: npt.NDArray[np.intp]
     certainty: npt.NDArray[np.object_]
+
+    def columns(self) -> Columns:
+        """The columns of the critical times, then rank and next: how sure it is that the following feature comes later."""
+        return self.times.columns() | {"rank": self.rank, "next": words(self.certainty)}
 
 
 def order_features(objective: Objective, features: Features, *, epsilon: float, fraction: float = 0.5) -> LearningOrder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,18 @@ class Table:
         """One dictionary a row, of plain Python values."""
         columns = [column.tolist() if isinstance(column, np.ndarray) else column for column in self.columns.values()]
         return (dict(zip(self.columns, row, strict=True)) for row in zip(*columns, strict=True))
+
+
+class Tabular(ABC):
+    """A result that can be laid out as a table, one row an entry."""
+
+    @abstractmethod
+    def columns(self) -> Columns:
+        """Named columns, in the standard order where there is one."""
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """The result as a pandas data frame."""
+        return Table(self.columns()).to_dataframe()
 
 
 def stacked(tables: Iterable[Table]) -> Table:

@@ -14,6 +14,7 @@ from dynamics.features import Features, FloatArray
 from dynamics.objectives import Objective
 from dynamics.power_law import asymptote
 from dynamics.status import Status
+from dynamics.table import Columns, Tabular
 
 
 def amplitude(objective: Objective, features: Features, *, epsilon: float, time: npt.ArrayLike) -> FloatArray:
@@ -81,7 +82,7 @@ def amplitude_around(
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectories:
+class Trajectories(Tabular):
     """Curves of every feature, arrays of shape ``(features, points)``.
 
     Attributes
@@ -99,6 +100,16 @@ class Trajectories:
     time: FloatArray
     time_from_critical: FloatArray
     amplitude: FloatArray
+
+    def columns(self) -> Columns:
+        """One row a feature and point: the columns of its critical time, then time, time_from_critical and amplitude."""
+        points = self.time.shape[1]
+        repeated = {name: np.repeat(np.asarray(column), points) for name, column in self.critical.columns().items()}
+        return repeated | {
+            "time": self.time.ravel(),
+            "time_from_critical": self.time_from_critical.ravel(),
+            "amplitude": self.amplitude.ravel(),
+        }
 
 
 def trajectories_at(
@@ -151,6 +162,10 @@ def trajectories(
         if isinstance(course, Growing):
             measured = critical.status[course.which] == Status.REACHED
             since[course.which] = np.where(measured[:, None], course.since(fraction, points, left), since[course.which])
+    limit = critical.asymptote[:, None]
+    np.clip(amplitudes, np.minimum(epsilon, limit), np.maximum(epsilon, limit), out=amplitudes)
+    amplitudes[:, 0] = epsilon
+    since[:, 0] = 0.0 - critical.time
     return Trajectories(critical, time, since, amplitudes)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import isfinite, log
 from typing import Any
 
@@ -12,8 +13,8 @@ from dynamics.critical_time import CriticalTimes, critical_times, elasticities, 
 from dynamics.errors import ParameterError
 from dynamics.features import Features, FloatArray
 from dynamics.grid import Grid, Setting
-from dynamics.reports.times import check_convention, convention_column, scale_of, time_columns
-from dynamics.table import Columns, Table, stacked
+from dynamics.reports.times import check_convention, in_convention, scale_of
+from dynamics.table import Columns, Table, Tabular, stacked
 
 
 def critical_time_table(
@@ -55,7 +56,7 @@ def critical_time_table(
         if method == "scipy":
             exact, times = times, _integrated(features, setting)
             differences["difference"] = _relative_difference(times, exact)
-        columns = setting.columns(features) | time_columns(times, time) | differences
+        columns = times.columns() | differences
         if learning_rate is not None:
             columns["steps"] = times.time / learning_rate
         if digits is not None:
@@ -69,12 +70,12 @@ def critical_time_table(
                 digits=digits,
                 scale=scale_of(setting.objective.depth, time),
             )
-            columns |= {"critical_time_lower": list(bounds.lower), "critical_time_upper": list(bounds.upper)}
+            columns |= {name: column for name, column in bounds.columns().items() if name != "status"}
         if sensitivities:
             columns |= elasticity_columns(features, setting, times)
         if small_start:
-            columns |= _expansion_columns(features, setting, times, time)
-        tables.append(Table(columns | convention_column(time, len(features))))
+            columns |= _expansion_columns(features, setting, times)
+        tables.append(Table(in_convention(columns, setting.objective.depth, time)))
     return stacked(tables)
 
 
@@ -84,37 +85,34 @@ def _integrated(features: Features, setting: Setting) -> CriticalTimes:
     return integrated_critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
 
 
-def _relative_difference(times: CriticalTimes, exact: CriticalTimes) -> FloatArray:
+def _relative_difference(times: CriticalTimes, exact: CriticalTimes) -> npt.NDArray[Any]:
+    """Of the features that were integrated; nothing for the others."""
     reached = np.isfinite(exact.log10_time)
-    difference = np.zeros(len(reached))
-    difference[reached] = np.expm1(log(10.0) * (times.log10_time[reached] - exact.log10_time[reached]))
-    finite = reached & np.isfinite(exact.time) & (exact.time > 0)
-    difference[finite] = times.time[finite] / exact.time[finite] - 1.0
-    return difference
+    difference = np.expm1(log(10.0) * (times.log10_time[reached] - exact.log10_time[reached]))
+    fits = np.isfinite(exact.time[reached]) & (exact.time[reached] > 0)
+    difference[fits] = times.time[reached][fits] / exact.time[reached][fits] - 1.0
+    return _spread(difference, reached)
 
 
 def elasticity_columns(features: Features, setting: Setting, times: CriticalTimes) -> Columns:
     """The elasticities of every critical time; nothing where there is no critical time after the start."""
-    reached = np.isfinite(times.log10_time)
     names = ("elasticity_lambda", "elasticity_rho", "elasticity_epsilon", "elasticity_fraction")
-    if not reached.any():
-        return {name: _spread(np.empty(0), reached) for name in names}
-    result = elasticities(setting.objective, features[reached], epsilon=setting.epsilon, fraction=setting.fraction)
-    return {
-        name: _spread(values, reached)
-        for name, values in zip(names, (result.lam, result.rho, result.epsilon, result.fraction), strict=True)
-    }
+    return _where_reached(elasticities, names, features, setting, times)
 
 
-def _expansion_columns(features: Features, setting: Setting, times: CriticalTimes, time: str) -> Columns:
-    """Dominant term and expansion; nothing where there is no critical time after the start."""
+def _expansion_columns(features: Features, setting: Setting, times: CriticalTimes) -> Columns:
+    return _where_reached(expansion, ("dominant_time", "expansion_time"), features, setting, times)
+
+
+def _where_reached(
+    question: Callable[..., Tabular], names: Sequence[str], features: Features, setting: Setting, times: CriticalTimes
+) -> Columns:
+    """The answer's columns for the features that are reached, empty cells for the others."""
     reached = np.isfinite(times.log10_time)
-    names = ("dominant_time", "expansion_time")
     if not reached.any():
         return {name: _spread(np.empty(0), reached) for name in names}
-    result = expansion(setting.objective, features[reached], epsilon=setting.epsilon, fraction=setting.fraction)
-    scale = scale_of(setting.objective.depth, time)
-    return {name: _spread(scale * values, reached) for name, values in zip(names, (result.dominant, result.total), strict=True)}
+    answer = question(setting.objective, features[reached], epsilon=setting.epsilon, fraction=setting.fraction).columns()
+    return {name: _spread(answer[name], reached) for name in names}
 
 
 def _spread(values: FloatArray, where: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:

@@ -15,8 +15,7 @@ from dynamics.features import Features
 from dynamics.grid import Grid, Setting
 from dynamics.learning_order import SMALLEST_EPSILON, Certainty, LearningOrder, crossovers, kendall_tau, order_features
 from dynamics.reports.critical_time import elasticity_columns
-from dynamics.reports.times import check_convention, convention_column, time_columns
-from dynamics.status import words
+from dynamics.reports.times import check_convention, in_convention
 from dynamics.table import Columns, Table, stacked
 
 
@@ -43,11 +42,8 @@ class OrderReport:
         check_convention(time)
         tables = []
         for setting, order in self.orders.items():
-            columns = setting.columns(self.features) | time_columns(order.times, time)
-            columns |= {"rank": order.rank, "next": words(order.certainty)} | elasticity_columns(
-                self.features, setting, order.times
-            )
-            columns |= convention_column(time, len(self.features))
+            columns = order.columns() | elasticity_columns(self.features, setting, order.times)
+            columns = in_convention(columns, setting.objective.depth, time)
             tables.append(Table({name: np.asarray(column)[order.sequence[:first]] for name, column in columns.items()}))
         return stacked(tables)
 

@@ -1,18 +1,21 @@
-"""What the tables of critical times share: the time convention and the columns of a critical time."""
+"""What the tables of times share: the time convention."""
 
 from __future__ import annotations
 
 from math import log10
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from dynamics.critical_time import CriticalTimes
 from dynamics.errors import ParameterError
-from dynamics.status import words
 from dynamics.table import Columns
 
 CONVENTIONS = ("training", "paper")
 """``training`` counts gradient-flow time at unit learning rate per layer; ``paper`` is the depth times that."""
+
+TIMES = ("critical_time", "time", "time_from_critical", "dominant_time", "expansion_time")
+"""Columns that a time convention scales."""
 
 
 def check_convention(time: str) -> None:
@@ -26,17 +29,18 @@ def scale_of(depth: int, time: str) -> int:
     return depth if time == "paper" else 1
 
 
-def convention_column(time: str, count: int) -> Columns:
-    """The column that names a convention other than the default."""
-    return {} if time == "training" else {"time_convention": np.full(count, time)}
+def in_convention(columns: Columns, depth: int, time: str) -> Columns:
+    """Columns in training time, in the convention asked for; one other than the default is named in a last column."""
+    if time == "training":
+        return columns
+    scaled = {name: _times(column, depth) if name in TIMES else column for name, column in columns.items()}
+    if "log10_critical_time" in scaled:
+        scaled["log10_critical_time"] = scaled["log10_critical_time"] + log10(depth)
+    count = len(next(iter(columns.values())))
+    return scaled | {"time_convention": np.full(count, time)}
 
 
-def time_columns(times: CriticalTimes, time: str) -> Columns:
-    """Asymptote, critical time, its logarithm and its status."""
-    scale = scale_of(times.objective.depth, time)
-    return {
-        "asymptote": times.asymptote,
-        "critical_time": scale * times.time,
-        "log10_critical_time": times.log10_time + log10(scale) if scale > 1 else times.log10_time,
-        "status": words(times.status),
-    }
+def _times(column: npt.NDArray[Any], factor: int) -> npt.NDArray[Any]:
+    if column.dtype != object:
+        return factor * column
+    return np.array([None if cell is None else factor * cell for cell in column], dtype=object)

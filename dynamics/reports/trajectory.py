@@ -8,7 +8,7 @@ import numpy.typing as npt
 from dynamics.errors import ParameterError
 from dynamics.features import Features, FloatArray
 from dynamics.grid import Grid, Setting
-from dynamics.reports.times import check_convention, convention_column, scale_of, time_columns
+from dynamics.reports.times import check_convention, in_convention, scale_of
 from dynamics.table import Table, stacked
 from dynamics.trajectory import Trajectories, trajectories, trajectories_around, trajectories_at
 
@@ -42,16 +42,7 @@ def trajectory_table(
             else np.atleast_1d(np.asarray(times, dtype=np.float64)) / scale_of(setting.objective.depth, time)
         )
         curves = _curves(features, setting, given, points, from_critical)
-        count = curves.time.shape[1]
-        once = setting.columns(features) | time_columns(curves.critical, time)
-        columns = {name: np.repeat(np.asarray(column), count) for name, column in once.items()}
-        scale = scale_of(setting.objective.depth, time)
-        columns |= {
-            "time": (scale * curves.time).ravel(),
-            "time_from_critical": (scale * curves.time_from_critical).ravel(),
-            "amplitude": curves.amplitude.ravel(),
-        }
-        tables.append(Table(columns | convention_column(time, len(features) * count)))
+        tables.append(Table(in_convention(curves.columns(), setting.objective.depth, time)))
     return stacked(tables)
 
 
