@@ -166,8 +166,8 @@ class Uncorrelated(Course):
 
     def curve(self, points: int, left: float) -> tuple[FloatArray, FloatArray]:
         log_share = log(FADED_SHARE) * np.linspace(0.0, 1.0, points)
-        with np.errstate(over="ignore"):
-            time = np.expm1(-self.order * log_share) * np.exp(-self.log_rate)
+        with np.errstate(over="ignore", divide="ignore"):
+            time = np.exp(np.log(np.expm1(-self.order * log_share)) - self.log_rate)
         return time, np.broadcast_to(self.epsilon * np.exp(log_share), time.shape)
 
 
