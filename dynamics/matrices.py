@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dynamics.errors import TableError
 from dynamics.files import reason
-from dynamics.tables import is_number, numeric_column, read_parquet, read_separated
+from dynamics.tables import is_number, numeric_column, read_parquet, read_separated, refusals_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,9 +160,7 @@ def _leave_out(title: object, frame: pd.DataFrame) -> str:
 
 def _frame(stream: BinaryIO, name: str, ending: str) -> tuple[pd.DataFrame, bool]:
     """The table, and whether it has a header: a first line of numbers only is data."""
-    import pandas as pd
-
-    try:
+    with refusals_of(name):
         if ending == ".parquet":
             return read_parquet(stream), True
         separator = "\t" if ending == ".tsv" else ","
@@ -170,9 +168,3 @@ def _frame(stream: BinaryIO, name: str, ending: str) -> tuple[pd.DataFrame, bool
         stream.seek(0)
         headed = not all(is_number(cell.strip().strip('"')) for cell in first.strip().split(separator))
         return read_separated(stream, separator, header=0 if headed else None), headed
-    except pd.errors.EmptyDataError:
-        raise TableError(f"{name} is empty.") from None
-    except UnicodeDecodeError:
-        raise TableError(f"{name} is not UTF-8 text.") from None
-    except TableError as error:
-        raise TableError(f"{name} {error}") from None

@@ -138,24 +138,36 @@ def _sniffed(content: bytes) -> str:
 
 
 def _parsed(stream: BinaryIO, name: str, table_format: str) -> pd.DataFrame:
+    with refusals_of(name):
+        if table_format == "parquet":
+            return read_parquet(stream)
+        if table_format in ("csv", "tsv"):
+            return read_separated(stream, "\t" if table_format == "tsv" else ",")
     import pandas as pd
 
     try:
-        if table_format == "parquet":
-            return read_parquet(stream)
-        if table_format in ("json", "jsonl"):
-            return pd.DataFrame(_json_records(stream, table_format))
-        return read_separated(stream, "\t" if table_format == "tsv" else ",")
+        return pd.DataFrame(_json_records(stream, table_format))
+    except UnicodeDecodeError:
+        raise TableError(f"{name} is not UTF-8 text.") from None
+    except (RecursionError, OverflowError):
+        raise TableError(f"{name} is not valid {table_format.upper()}.") from None
+    except (ValueError, TypeError, KeyError) as error:
+        raise TableError(f"{name} is not valid {table_format.upper()}: {str(error).splitlines()[0].rstrip('.')}.") from None
+
+
+@contextmanager
+def refusals_of(name: str) -> Iterator[None]:
+    """Turn what readers of CSV and Parquet refuse into a `TableError` that begins with the name of the file."""
+    import pandas as pd
+
+    try:
+        yield
     except pd.errors.EmptyDataError:
         raise TableError(f"{name} is empty.") from None
     except UnicodeDecodeError:
         raise TableError(f"{name} is not UTF-8 text.") from None
     except TableError as error:
         raise TableError(f"{name} {error}") from None
-    except (RecursionError, OverflowError):
-        raise TableError(f"{name} is not valid {table_format.upper()}.") from None
-    except (ValueError, TypeError, KeyError) as error:
-        raise TableError(f"{name} is not valid {table_format.upper()}: {str(error).splitlines()[0].rstrip('.')}.") from None
 
 
 def read_separated(stream: BinaryIO, separator: str = ",", *, header: int | None = 0) -> pd.DataFrame:

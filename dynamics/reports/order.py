@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, cycle
 
 import numpy as np
 
-from dynamics.critical_time import critical_times
 from dynamics.errors import ParameterError
 from dynamics.features import Features
 from dynamics.grid import Grid, Setting
@@ -101,14 +100,15 @@ def crossing_table(features: Features, grid: Grid, first: str, second: str) -> T
     """The starts at which two features trade places at every setting; one row a crossing, none where there is none."""
     if first == second:
         raise ParameterError("pair", f"{first} {second}", "two different features")
-    pair = [_single(features, name) for name in (first, second)]
+    pair = _single(features, first).joined(_single(features, second))
     names = ("objective", "depth", "predictor_depth", "fraction", "feature", "other_feature", "crossing_epsilon", "first_below")
     columns: Columns = {name: [] for name in names}
-    for setting in replace(grid, epsilons=(1.0,)).settings():
+    for setting in replace(grid, epsilons=(SMALLEST_EPSILON,)).settings():
         objective = setting.objective
-        for epsilon in crossovers(objective, *pair, fraction=setting.fraction).tolist():
-            below = [critical_times(objective, one, epsilon=0.99 * epsilon, fraction=setting.fraction) for one in pair]
-            leader = first if below[0].log10_time[0] < below[1].log10_time[0] else second
+        # They trade places at each crossing, so who is first below the lowest, certified, tells the rest.
+        leaders = cycle((first, second) if _leader(setting, pair) == 0 else (second, first))
+        found = crossovers(objective, pair[:1], pair[1:], fraction=setting.fraction).tolist()
+        for epsilon, leader in zip(found, leaders, strict=False):
             row = (objective.name, objective.depth, objective.predictor_depth, setting.fraction, first, second, epsilon, leader)
             for name, value in zip(names, row, strict=True):
                 columns[name].append(value)
@@ -124,14 +124,20 @@ def crossing_remarks(features: Features, grid: Grid, first: str, second: str, cr
         objective = setting.objective
         if (objective.name, objective.depth, objective.predictor_depth, setting.fraction) in found:
             continue
-        order = order_features(objective, pair, epsilon=setting.epsilon, fraction=setting.fraction)
-        tied = order.certainty[order.sequence[0]] is not Certainty.CERTIFIED
-        leader = "neither" if tied else (first, second)[order.sequence[0]]
+        place = _leader(setting, pair)
+        leader = "neither" if place is None else (first, second)[place]
         remarks.append(
             f"No crossing under {objective.name} at depth {objective.depth}, predictor depth {objective.predictor_depth},"
             f" fraction {setting.fraction:g}: {leader} is first wherever both start below their thresholds."
         )
     return remarks
+
+
+def _leader(setting: Setting, pair: Features) -> int | None:
+    """Which of two features is certified to be first, if one is."""
+    order = order_features(setting.objective, pair, epsilon=setting.epsilon, fraction=setting.fraction)
+    first = int(order.sequence[0])
+    return first if order.certainty[first] is Certainty.CERTIFIED else None
 
 
 def _rounded(tau: object) -> str:

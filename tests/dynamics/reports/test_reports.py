@@ -93,6 +93,14 @@ def test_a_crossing_says_who_is_first_below_it() -> None:
         assert times[0] == pytest.approx(times[1], rel=1e-12)
 
 
+def test_who_is_first_below_a_crossing_is_certified_where_doubles_cannot_tell() -> None:
+    """JEPA, L = 1: as epsilon tends to 0 the larger lambda is first, by one part in 1e13; near its threshold the smaller w*."""
+    near = Features(lam=[1.0 + 1e-13, 1.0], rho=[0.5, 1.0], names=["covarying", "clean"])
+    table = crossing_table(near, Grid(("jepa",), (1,)), "covarying", "clean").columns
+    assert table["first_below"] == ["covarying", "clean"]
+    assert 1e-17 < table["crossing_epsilon"][0] < 1e-13
+
+
 def test_an_unknown_feature_of_a_pair_is_named() -> None:
     with pytest.raises(ParameterError, match="pair is wing; it must be the name of a feature: texture, edge"):
         crossing_table(PAIR, Grid(), "texture", "wing")
