@@ -94,11 +94,11 @@ def test_a_crossing_says_who_is_first_below_it() -> None:
 
 
 def test_who_is_first_below_a_crossing_is_certified_where_doubles_cannot_tell() -> None:
-    """JEPA, L = 1: as epsilon tends to 0 the larger lambda is first, by one part in 1e13; near its threshold the smaller w*."""
-    near = Features(lam=[1.0 + 1e-13, 1.0], rho=[0.5, 1.0], names=["covarying", "clean"])
+    """JEPA, L = 1: as epsilon tends to 0 the larger lambda is first, if only by one ulp; near its threshold the smaller w*."""
+    near = Features(lam=[np.nextafter(1.0, 2.0), 1.0], rho=[0.5, 1.0], names=["covarying", "clean"])
     table = crossing_table(near, Grid(("jepa",), (1,)), "covarying", "clean").columns
     assert table["first_below"] == ["covarying", "clean"]
-    assert 1e-17 < table["crossing_epsilon"][0] < 1e-13
+    assert 1e-19 < table["crossing_epsilon"][0] < 1e-16
 
 
 def test_an_unknown_feature_of_a_pair_is_named() -> None:
