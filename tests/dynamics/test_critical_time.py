@@ -164,7 +164,7 @@ def test_time_is_inverse_in_lambda(point: Point, power: int) -> None:
     before = critical_times(point.objective, point.features, **arguments)
     after = critical_times(point.objective, scaled, **arguments)
     if math.isfinite(before.time[0]) and math.isfinite(after.time[0]):
-        assert_allclose(after.time * scaled.lam, before.time * point.lam, rtol=8 * 2.0**-53)
+        assert_allclose(after.time * (scaled.lam / point.lam), before.time, rtol=8 * 2.0**-53)
     decades = math.log10(scaled.lam[0] / point.lam)
     assert_allclose(after.log10_time, before.log10_time - decades, rtol=4 * 2.0**-52, atol=1e-14)
 
