@@ -1,5 +1,5 @@
 """The lindyn command: parse, call one library function, render."""
 
-from cli.commands import main
+from cli.theory import main  # the last module that adds commands to it
 
 __all__ = ["main"]

@@ -35,6 +35,14 @@ _ENTRIES = {
   pages   = {1281--1292},
   year    = {2017}
 }""",
+    "symbols": """@article{meurer2017sympy,
+  title   = {{SymPy}: symbolic computing in {Python}},
+  author  = {Meurer, Aaron and Smith, Christopher P. and Paprocki, Mateusz and {\\v{C}}ert{\\'i}k, Ond{\\v{r}}ej and others},
+  journal = {PeerJ Computer Science},
+  volume  = {3},
+  pages   = {e103},
+  year    = {2017}
+}""",
     "diagonalisation": """@article{cardoso1996jacobi,
   title   = {Jacobi Angles for Simultaneous Diagonalization},
   author  = {Cardoso, Jean-Fran{\\c{c}}ois and Souloumiac, Antoine},
@@ -51,6 +59,8 @@ _BEHIND = {
     "trajectory": ("jepa", "supervised"),
     "order": ("jepa", "balls"),
     "features": ("jepa", "diagonalisation"),
+    "derive": ("jepa", "supervised", "symbols", "balls"),
+    "verify": ("jepa", "supervised", "symbols", "balls"),
 }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cli.rendering import Output
+from cli.rendering import Document, Output
 
 if TYPE_CHECKING:
     from dynamics.features import Features
@@ -152,3 +152,25 @@ def output_options(command: Command) -> Command:
         command(output=Output(table_format, None if path == "-" else path), **options)
 
     return wrapped
+
+
+def document_options(*formats: str) -> Callable[[Command], Command]:
+    """Pass ``document``, which writes a text in one of these formats, the first by default, to the chosen place."""
+
+    def decorate(command: Command) -> Command:
+        @click.option(
+            "--format",
+            "text_format",
+            type=click.Choice(formats),
+            help=f"Output format; by default what the ending of --output says, else {formats[0]}.",
+        )
+        @click.option(
+            "--output", "path", type=click.Path(allow_dash=True), help="File to write; it is replaced whole or not at all."
+        )
+        @wraps(command)
+        def wrapped(text_format: str | None, path: str | None, **options: Any) -> None:
+            command(document=Document(formats, text_format, None if path == "-" else path), **options)
+
+        return wrapped
+
+    return decorate

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 if TYPE_CHECKING:
+    from rich.table import Table as Grid
+
     from dynamics.table import Columns, Table
 
 SHOWN_ROWS = 1000
 UNLIMITED = 10_000
+NARROW = 18
 KEYS = ("feature", "objective", "depth", "predictor_depth", "epsilon", "fraction", "rank", "time")
 """Columns repeated in every part of a table that is wider than the terminal, where they vary."""
 
@@ -68,6 +72,44 @@ class Output:
         return named or "table"
 
 
+ENDINGS = {".md": "markdown", ".tex": "latex", ".json": "json"}
+
+
+@dataclass(frozen=True)
+class Document:
+    """Where a text goes and in which of the formats that its command knows."""
+
+    formats: tuple[str, ...]
+    text_format: str | None
+    path: str | None
+
+    def write(self, **renderings: Callable[[], str]) -> None:
+        """Write the text that the rendering of the chosen format makes."""
+        text = renderings[self._format()]()
+        if self.path:
+            from dynamics.files import replaced
+
+            with replaced(self.path) as stream:
+                stream.write(text.encode())
+            click.echo(f"{self.path} written.", err=True)
+            return
+        if sys.stdout is None:
+            raise click.ClickException("Standard output is closed; add --output FILE.")
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()
+
+    def _format(self) -> str:
+        if self.text_format or self.path is None:
+            return self.text_format or self.formats[0]
+        ending = os.path.splitext(self.path)[1].lower()
+        named = self.formats[0] if ending in ("", ".txt") else ENDINGS.get(ending)
+        if named not in self.formats:
+            raise click.UsageError(
+                f"The ending of --output {self.path} names no format; add --format {', '.join(self.formats)}."
+            )
+        return named
+
+
 def note(text: str) -> None:
     """Say something beside the data."""
     click.echo(text, err=True)
@@ -91,13 +133,14 @@ def readable(table: Table, caption: str = "") -> str:
     if len(table) > SHOWN_ROWS:
         lines.append(f"{len(table) - SHOWN_ROWS} more rows; --format csv gives all.")
     lines += [caption] if caption else []
-    parts = [_drawn(part) for part in _parts(varying, _terminal_width())]
+    parts = [_drawn(part) for part in _parts(varying, terminal_width(UNLIMITED))]
     return "\n".join(parts) + "".join(f"{line}\n" for line in lines)
 
 
-def _terminal_width() -> int:
+def terminal_width(otherwise: int) -> int:
+    """Columns of the terminal, or what to take where there is none."""
     if not sys.stdout.isatty():
-        return UNLIMITED
+        return otherwise
     from shutil import get_terminal_size
 
     return get_terminal_size().columns
@@ -120,24 +163,46 @@ def _parts(columns: Columns, width: int) -> list[Columns]:
     return parts
 
 
-def _drawn(columns: Columns) -> str:
-    from io import StringIO
+def wrapped(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of sentences, wrapped to the width of the terminal; the first column gets what the others leave."""
+    grid = _grid()
+    grid.expand = True
+    first, *others = headings
+    grid.add_column(first, ratio=1, overflow="fold")
+    for heading in others:
+        grid.add_column(heading.replace(" ", "\n"), max_width=NARROW)
+    for row in rows:
+        grid.add_row(*row)
+        grid.add_row()
+    return _printed(grid, terminal_width(140))
 
+
+def _grid() -> Grid:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table as Grid
 
-    grid = Grid(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
+    return Grid(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
+
+
+def _printed(grid: Grid, width: int) -> str:
+    from io import StringIO
+
+    from rich.console import Console
+
+    text = StringIO()
+    console = Console(file=text, width=width, force_terminal=sys.stdout.isatty(), highlight=False, emoji=False, markup=False)
+    console.print(grid)
+    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+
+
+def _drawn(columns: Columns) -> str:
+    grid = _grid()
     for name, column in columns.items():
         words = len(column) > 0 and all(isinstance(value, str) for value in column)
         grid.add_column(name.replace("_", "\n"), justify="left" if words else "right", no_wrap=True)
     for row in zip(*columns.values(), strict=True):
         grid.add_row(*map(_cell, row))
-    text = StringIO()
-    Console(file=text, width=UNLIMITED, force_terminal=sys.stdout.isatty(), highlight=False, emoji=False, markup=False).print(
-        grid
-    )
-    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+    return _printed(grid, UNLIMITED)
 
 
 def _cell(value: Any) -> str:

@@ -15,7 +15,8 @@ from cli import main
 from tests.cli.running import LINDYN, answered, refused, run
 
 COMMANDS = sorted(main.commands)
-EXAMPLE = re.compile(r"(?:^|\$\(|: )\s*lindyn ([^|)\"\n]+)", re.MULTILINE)
+EXAMPLE = re.compile(r"(?:^|\$\(|: )\s*lindyn ((?:\"[^\"\n]*\"|[^|)\"\n])+)", re.MULTILINE)
+TAKES_LONG = {"verify"}
 
 
 def examples(command: click.Command) -> list[str]:
@@ -23,7 +24,7 @@ def examples(command: click.Command) -> list[str]:
 
 
 def test_the_promised_commands_exist() -> None:
-    assert {"critical-time", "trajectory", "order", "features", "cite", "completion"} <= set(COMMANDS)
+    assert {"critical-time", "trajectory", "order", "features", "derive", "verify", "cite", "completion"} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
@@ -46,7 +47,7 @@ def test_every_option_is_documented(command: str) -> None:
 def test_every_argument_is_named_in_the_text(command: str) -> None:
     for parameter in main.commands[command].params:
         if isinstance(parameter, click.Argument) and not isinstance(parameter.type, click.Choice):
-            name = parameter.make_metavar(click.Context(main.commands[command])).strip("[]")
+            name = parameter.make_metavar(click.Context(main.commands[command])).strip("[].")
             assert re.search(rf"\b{name}\b", main.commands[command].help or ""), name
 
 
@@ -55,7 +56,9 @@ def test_every_command_shows_an_example(command: str) -> None:
     assert examples(main.commands[command])
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS])
+@pytest.mark.parametrize(
+    "command", [pytest.param(name, marks=pytest.mark.slow if name in TAKES_LONG else ()) for name in ("", *COMMANDS)]
+)
 def test_the_examples_run_as_they_stand(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)

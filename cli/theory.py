@@ -1,0 +1,115 @@
+"""The symbolic commands: derive and verify."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from cli.commands import main, refuse_unused
+from cli.options import document_options, several
+from cli.progress import progress
+from cli.rendering import Document, note, terminal_width, wrapped
+
+__all__ = ["main"]
+
+
+def _complete_statement(_context: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    from derivations.verification import selected
+
+    return [statement.name for statement in selected() if statement.name.startswith(incomplete)]
+
+
+def _complete_objective(_context: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    from derivations.derivation import objectives
+
+    return [name for name in objectives() if name.startswith(incomplete)]
+
+
+@main.command(short_help="The derivation from the loss to the critical time.")
+@click.argument("objective", required=False, metavar="[OBJECTIVE]", shell_complete=_complete_objective)
+@click.option("--loss", metavar="EXPRESSION", help="Your own loss of one feature instead of an OBJECTIVE.")
+@click.option("--depth", type=int, help="Layers L of the encoder (all layers, for supervised); by default any number.")
+@click.option(
+    "--predictor-depth", type=int, help="Layers M of the predictor or decoder; by default any number, with numbers 1."
+)
+@several("--lambda", float, "Covariance of a feature: adds its critical time in numbers (needs --rho and --depth).")
+@several("--rho", float, "Regression coefficient of the same feature.")
+@several("--epsilon", float, "With --lambda: amplitude of the encoder product at the start.", [0.01])
+@several("--fraction", float, "With --lambda: fraction of the asymptote that counts as learned.", [0.5])
+@document_options("text", "latex", "json")
+def derive(
+    document: Document,
+    objective: str | None,
+    loss: str | None,
+    depth: int | None,
+    predictor_depth: int | None,
+    epsilon: tuple[float, ...],
+    fraction: tuple[float, ...],
+    **feature: tuple[float, ...],
+) -> None:
+    """From the loss to the critical time, in numbered lines that are checked while they are written.
+
+    OBJECTIVE is jepa, mae or supervised. A loss of your own is an expression in u (amplitude of each encoder layer), v (of each
+    predictor layer), L, M, lam, sigma, rho, numbers, + - * / ** and sg(...) around what is frozen while the loss is
+    differentiated.
+
+    \b
+    lindyn derive jepa --depth 2 --predictor-depth 1
+    lindyn derive mae --format latex --output mae.tex
+    lindyn derive --loss "sigma**2*(v*u**L)**2/2 - lam*v*u**L*sg(u**L)" --depth 3 --predictor-depth 1 --lambda 1 --rho 0.5
+    """
+    from derivations.exposition import as_json, as_latex, as_text
+    from derivations.numbers import answers, derivation_of, settings
+
+    lam, rho = feature["lambda"], feature["rho"]
+    if (objective is None) == (loss is None):
+        raise click.UsageError("Give either an OBJECTIVE (jepa, mae, supervised) or --loss EXPRESSION.")
+    if bool(lam) != bool(rho):
+        raise click.UsageError("--lambda and --rho go together.")
+    if not lam:
+        refuse_unused("derive without --lambda and --rho", "epsilon", "fraction")
+    if lam and predictor_depth is None:
+        predictor_depth = 1
+    derivation = derivation_of(objective, loss, depth, predictor_depth)
+    found = answers(derivation, settings(lam, rho, epsilon, fraction))
+    document.write(
+        text=lambda: as_text(derivation, found, terminal_width(120)),
+        latex=lambda: as_latex(derivation, found),
+        json=lambda: as_json(derivation, found),
+    )
+
+
+@main.command(short_help="Proves the statements of the theory.")
+@click.argument("statements", nargs=-1, metavar="[STATEMENT]...", shell_complete=_complete_statement)
+@click.option("--list", "listed", is_flag=True, help="Show the statements instead of proving them.")
+@click.option("--mutants", is_flag=True, help="Also run the false variants of each statement, which its proof must reject.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes to run; by default one a core.")
+@document_options("table", "markdown", "latex", "json")
+def verify(document: Document, statements: tuple[str, ...], listed: bool, mutants: bool, workers: int | None) -> None:
+    """Prove the statements of the theory: all, or each STATEMENT named (patterns such as 'jepa-*' too).
+
+    Every step of a proof is reduced symbolically and, apart from that, evaluated at random points in ball arithmetic. The exit
+    code is 1 if a statement is not proved or a mutant survives.
+
+    \b
+    lindyn verify
+    lindyn verify 'jepa-*' --mutants
+    lindyn verify --mutants --output report.md
+    """
+    from derivations import report
+    from derivations.verification import count_tasks, selected
+    from derivations.verification import verify as run
+
+    chosen = selected(statements)
+    if listed:
+        refuse_unused("--list", "mutants", "workers")
+        document.write(**report.listed(chosen, wrapped))
+        return
+    with progress(count_tasks(chosen, mutants=mutants), "Proving") as done:
+        results = run(chosen, mutants=mutants, workers=workers, done=lambda verdict: done(verdict.statement))
+    document.write(**report.written(results, chosen, wrapped))
+    for line in (*report.failures(results), report.summary(results)):
+        note(line)
+    if not all(result.holds for result in results):
+        sys.exit(1)

@@ -1,0 +1,20 @@
+"""The statements of the theory, in its order; importing this package registers them."""
+
+from importlib import import_module
+
+from derivations.statement import STATEMENTS
+
+for _part in (
+    "modes",
+    "matrices",
+    "closed_forms",
+    "expansions",
+    "elasticities",
+    "ordering",
+    "generative",
+    "beyond",
+    "signs",
+):
+    import_module(f"derivations.statements.{_part}")
+
+__all__ = ["STATEMENTS"]

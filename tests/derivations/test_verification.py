@@ -1,0 +1,57 @@
+"""Choosing statements and running them."""
+
+import pytest
+
+from derivations.statement import STATEMENTS, Mutant, Verdict
+from derivations.verification import count_tasks, selected, verify
+from dynamics.errors import LindynError
+
+
+def test_all_statements_come_in_the_order_of_the_theory() -> None:
+    names = [each.name for each in selected()]
+    assert names[0] == "jepa-gradients"
+    assert names.index("jepa-mode") < names.index("jepa-critical-time") < names.index("jepa-expansion")
+    assert names.index("jepa-expansion") < names.index("jepa-equal-lambda-ratio")
+
+
+def test_names_and_patterns_choose() -> None:
+    assert [each.name for each in selected(["mae-mode", "jepa-mode", "jepa-mod*"])] == ["jepa-mode", "mae-mode"]
+
+
+def test_an_unknown_name_is_refused_with_the_nearest() -> None:
+    with pytest.raises(LindynError, match=r"There is no statement jepa-mod; the nearest are jepa-mode, .*\.$"):
+        selected(["jepa-mod"])
+    with pytest.raises(LindynError, match="lindyn verify --list"):
+        selected(["0000"])
+
+
+def test_each_verdict_is_told_as_it_arrives() -> None:
+    told: list[Verdict] = []
+    chosen = selected(["jepa-mode"])
+    (result,) = verify(chosen, mutants=True, workers=1, done=told.append)
+    assert len(told) == count_tasks(chosen, mutants=True) == 1 + len(chosen[0].mutants)
+    assert result.holds
+    assert [mutant.mutant for mutant in result.mutants] == [mutant.name for mutant in chosen[0].mutants]
+
+
+def test_several_processes_arrive_at_what_one_does() -> None:
+    chosen = selected(["*-asymptote", "elasticity-*"])
+    alone, together = (verify(chosen, mutants=True, workers=workers) for workers in (1, 2))
+
+    def seen(results: list) -> list:
+        verdicts = [verdict for result in results for verdict in (result.verdict, *result.mutants)]
+        return [(verdict.statement, verdict.mutant, verdict.proved, verdict.points, verdict.failure) for verdict in verdicts]
+
+    assert seen(alone) == seen(together)
+
+
+def test_a_mutant_that_is_true_survives_and_is_told() -> None:
+    guarded = STATEMENTS["jepa-mode"]
+    guarded.mutants.append(Mutant("the truth", dict(guarded.formulas)))
+    try:
+        (result,) = verify([guarded], mutants=True, workers=1)
+    finally:
+        guarded.mutants.pop()
+    assert result.verdict.proved
+    assert not result.holds
+    assert [survivor.mutant for survivor in result.survivors] == ["the truth"]
