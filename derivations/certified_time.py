@@ -123,7 +123,7 @@ def critical_time(terms: Mapping[Expr, Expr], setting: Setting, *, digits: int =
     if goal is None:
         return _never(rate, setting, growing)
     with precision(BITS):
-        asymptote = goal.ball() ** setting.depth
+        asymptote = goal.product(setting.depth)
     if not growing:
         return CriticalTime("already-reached", _SINKS, goal, asymptote, arb(0))
     if goal.against(as_fmpq(setting.epsilon / setting.fraction), setting.depth) <= 0:
@@ -137,8 +137,8 @@ _SINKS = (
     "Lower epsilon, or the depth."
 )
 _STARTS_ABOVE = (
-    "The start epsilon is at or above fraction * asymptote, so the feature counts as learned at time 0. "
-    "Lower epsilon, or the depth."
+    "The start epsilon is at or above fraction * asymptote, so the feature counts as learned at time 0. Lower epsilon, or "
+    "the depth."
 )
 
 
@@ -148,8 +148,8 @@ def _destination(rate: Rate, setting: Setting) -> tuple[bool, FixedPoint | None]
     sides = [zero.against(start, setting.depth) for zero in zeros]
     if 0 in sides:
         raise LossError(
-            f"The start epsilon = {setting.epsilon} is itself a fixed point of du/dt = {inline(rate.expression)}, "
-            "so the feature stays there; move epsilon."
+            f"The start epsilon = {setting.epsilon} is itself a fixed point of du/dt = {inline(rate.expression)}, so the "
+            "feature stays there; move epsilon."
         )
     above = [zero for zero, side in zip(zeros, sides, strict=True) if side > 0]
     turns = (-1) ** sum(zero.multiplicity for zero in above)
@@ -167,7 +167,7 @@ def _never(rate: Rate, setting: Setting, growing: bool) -> CriticalTime:
     zeros = positive_zeros(rate)
     remedy = "no positive fixed point holds it"
     if zeros:
-        threshold = (zeros[0].ball() ** setting.depth).str(6, radius=False)
+        threshold = zeros[0].product(setting.depth).str(6, radius=False)
         remedy = f"it must start above {threshold} to be learned"
     sentence = f"From this epsilon the amplitude sinks to 0, as {shown} is negative there: {remedy}."
     return CriticalTime("never", sentence, None, arb(0), arb("inf"))

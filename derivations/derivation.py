@@ -117,8 +117,8 @@ def _reduced(flow: Flow) -> tuple[Expr, Expr, Mapping[Expr, Expr]]:
     line = balanced_line(flow)
     if line is None:
         raise LossError(
-            f"The loss has no balanced line: v = u is not kept by du/dt = {inline(flow.encoder)}, "
-            f"dv/dt = {inline(flow.predictor)}; a loss written for fixed numbers of layers needs --depth and --predictor-depth."
+            f"The loss has no balanced line: v = u is not kept by du/dt = {inline(flow.encoder)}, dv/dt = "
+            f"{inline(flow.predictor)}; a loss written for fixed numbers of layers needs --depth and --predictor-depth."
         )
     rate = normal(flow.encoder.subs(v, line).subs(sigma**2, lam / rho))
     terms = powers_of_layer(rate)

@@ -71,7 +71,7 @@ def numbers(answer: Answer) -> dict[str, Any]:
         "status": found.status,
         "message": found.sentence,
         "fixed_points": [
-            {"amplitude": _digits(point.ball() ** setting.depth, 15), "stability": point.stability}
+            {"amplitude": _digits(point.product(setting.depth), 15), "stability": point.stability}
             for point in answer.fixed_points
         ],
     }

@@ -95,8 +95,7 @@ def _rest(member: Member, star: Member, depth: Expr) -> Line:
     return Line(
         "Fixed points",
         "Besides 0, which repels, one positive fixed point, which attracts every positive start; near it the distance "
-        "decays at the "
-        "rate r.",
+        "decays at the rate r.",
         (
             Eq(Symbol("u_*"), layer, evaluate=False),
             Eq(Symbol("w_*"), layer**depth, evaluate=False),
@@ -113,9 +112,8 @@ def _clock(member: Member) -> Line:
     coordinate = u**member.b / member.capacity
     return Line(
         "Its own clock",
-        f"A member of the power-law family with a = {inline(member.a)}, b = {inline(member.b)}: in z and in its own "
-        f"clock s the "
-        "feature is logistic.",
+        f"A member of the power-law family with a = {inline(member.a)}, b = {inline(member.b)}: in z and in its own clock "
+        "s the feature is logistic.",
         (
             Eq(z, coordinate, evaluate=False),
             Eq(by_time(s), member.growth * u ** (member.a - 1), evaluate=False),
@@ -146,8 +144,8 @@ def _explicit_time(member: Member) -> Line:
     tails = sorted(primitive.atoms(Tail), key=str)
     return Line(
         "Time in closed form",
-        "The time between two amplitudes, in x = u/u*, has this antiderivative F, proved by differentiation: T = F(x1) "
-        "- F(x0).",
+        "The time between two amplitudes, in x = u/u*, has this antiderivative F, proved by differentiation: T = F(x1) - "
+        "F(x0).",
         (_definition(member), Eq(Symbol("F"), primitive, evaluate=False), *map(_tail_definition, tails)),
         (Identity("Its derivative is the integrand.", primitive.diff(x), x**-member.a / (1 - x**member.b)),),
     )
@@ -191,8 +189,7 @@ def _critical(member: Member, star: Member, layers: Mapping[Symbol, Expr], whole
     return Line(
         "Critical time",
         "From the product epsilon to the fraction p of its asymptote, epsilon < p w*, in training time; the paper's time "
-        "is L times "
-        "that.",
+        "is L times that.",
         tuple(Eq(t, formula, evaluate=False) for formula in shown),
         tuple(checks),
     )
@@ -204,8 +201,7 @@ def _small_start(member: Member, layers: Mapping[Symbol, Expr], whole: bool) -> 
         return Line(
             "Small start",
             "As epsilon tends to 0 the n-th of K = ceil((a-1)/b) powers is t_n; only the first is blind to rho. A "
-            "logarithm follows where "
-            "(a-1)/b is whole, then a constant.",
+            "logarithm follows where (a-1)/b is whole, then a constant.",
             (
                 Eq(Symbol("t_n"), singular_term(member, n).subs(layers), evaluate=False),
                 Eq(Symbol("t_log"), logarithm(member).subs(layers), evaluate=False),

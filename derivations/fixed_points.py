@@ -181,6 +181,11 @@ class FixedPoint:
         with precision(bits):
             return _positive_roots(self.factor)[self.rank].root(self.step)
 
+    def product(self, depth: int, bits: int = BITS) -> arb:
+        """A ball around the encoder's amplitude there, the power of the depth."""
+        with precision(bits):
+            return self.ball(bits) ** depth
+
     def against(self, power: fmpq, degree: int) -> int:
         """-1, 0 or 1 as the value lies below, at or above power**(1/degree); decided exactly."""
         for bits in precisions(BITS):
@@ -239,8 +244,8 @@ def _outweighed(rate: Rate) -> str:
     turn = rate.terms[-1].coefficient
     heavy, light = (Add(*(term.expression for term in rate.terms if term.coefficient * side > 0)) for side in (turn, -turn))
     return (
-        f"The loss has no positive fixed point: of du/dt = {inline(rate.expression)}, "
-        f"the part {inline(heavy)} outweighs {inline(light)} for every u > 0."
+        f"The loss has no positive fixed point: of du/dt = {inline(rate.expression)}, the part {inline(heavy)} outweighs "
+        f"{inline(light)} for every u > 0."
     )
 
 

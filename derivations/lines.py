@@ -64,15 +64,13 @@ def opening(loss: Expr, flow: Flow, line: Expr, rate: Expr, family: Member | Non
     yield Line(
         "Loss",
         "The loss of one feature, u the amplitude of each encoder layer and v that of each predictor layer, up to what "
-        "does not "
-        f"depend on them.{frozen}",
+        f"does not depend on them.{frozen}",
         (Eq(Symbol("ell"), loss, evaluate=False),),
     )
     yield Line(
         "Gradient flow",
         "Every layer moves at unit rate; the loss sees the layers through their products, so one encoder layer moves at "
-        "1/L of minus "
-        "the derivative by the shared u, one predictor layer at 1/M of that by v.",
+        "1/L of minus the derivative by the shared u, one predictor layer at 1/M of that by v.",
         tuple(Eq(by_time(layer), _tidy(rate), evaluate=False) for layer, rate in ((u, flow.encoder), (v, flow.predictor))),
     )
     yield _balance(flow, line)
@@ -120,8 +118,7 @@ def other_lines(terms: Mapping[Expr, Expr]) -> Iterator[Line]:
         yield Line(
             "Not one of the family",
             "The rate is no member of the power-law family lambda u^a (1 - u^b/rho). Its fixed points and its time in "
-            "partial fractions need --depth and "
-            "--predictor-depth.",
+            "partial fractions need --depth and --predictor-depth.",
         )
         return
     rate = polynomial(terms)
@@ -132,8 +129,7 @@ def other_lines(terms: Mapping[Expr, Expr]) -> Iterator[Line]:
     yield Line(
         "Time by partial fractions",
         "An antiderivative of dt/du below the first positive fixed point, proved by differentiation; a sum over roots "
-        "runs over the "
-        "zeros r of the polynomial named.",
+        "runs over the zeros r of the polynomial named.",
         (Eq(Symbol("F"), found.expression, evaluate=False),),
     )
 

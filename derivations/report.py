@@ -121,11 +121,9 @@ def _markdown_table(headings: Sequence[str], entries: Sequence[Sequence[str]]) -
 
 
 PREAMBLE = (
-    "Each step is reduced to an exact identity, sign or limit by SymPy (normal forms, never `integrate` or `dsolve`) "
-    "and, apart "
-    f"from that, evaluated at random rational points in ball arithmetic to {DIGITS} digits. A step that cannot be reduced "
-    f"counts as "
-    "a failure. A mutant is a false variant of a claim that the same proof must reject."
+    "Each step is reduced to an exact identity, sign or limit by SymPy (normal forms, never `integrate` or `dsolve`) and, "
+    f"apart from that, evaluated at random rational points in ball arithmetic to {DIGITS} digits. A step that cannot be "
+    "reduced counts as a failure. A mutant is a false variant of a claim that the same proof must reject."
 )
 
 

@@ -35,8 +35,8 @@ def _teacher_flow() -> Flow:
 
 @statement(
     "ema-keeps-balance",
-    claim="With a teacher that follows as d{mean}/dt = {teacher}, {constant} stays conserved, and a layer of the balanced "
-    "student moves as du/dt = {student}.",
+    claim="With a teacher that follows as d{mean}/dt = {teacher}, {constant} stays conserved, and a layer of the "
+    "balanced student moves as du/dt = {student}.",
     hypotheses=("aligned start", "the target is the teacher's product, frozen", "one predictor layer for du/dt"),
 )
 def ema_keeps_balance(
@@ -64,8 +64,8 @@ ema_keeps_balance.mutant("the teacher is the student", mean=u)
 
 @statement(
     "ema-fixed-point",
-    claim="With a teacher at rate beta, student and teacher layers rest at u = {rest} only, so w* = {asymptote}; the trace "
-    "{trace} of the Jacobian there is negative and its determinant {determinant} positive: stable for every beta.",
+    claim="With a teacher at rate beta, student and teacher layers rest at u = {rest} only, so w* = {asymptote}; the "
+    "trace {trace} of the Jacobian there is negative and its determinant {determinant} positive: stable for every beta.",
     hypotheses=("balanced, aligned start", ONE_PREDICTOR),
 )
 def ema_fixed_point(
@@ -99,8 +99,8 @@ ema_fixed_point.mutant("a saddle", determinant=-beta * sigma**2 * rho ** (2 * L)
 
 @statement(
     "unbalanced-asymptote",
-    claim="An unbalanced feature of JEPA keeps c = {constant} and rests, u > 0, at u^2 = {square}, so w* = {asymptote}, where "
-    "the flow has the slope {slope}: it exists, and attracts every such start, if rho^2 > c.",
+    claim="An unbalanced feature of JEPA keeps c = {constant} and rests, u > 0, at u^2 = {square}, so w* = {asymptote}, "
+    "where the flow has the slope {slope}: it exists, and attracts every such start, if rho^2 > c.",
     hypotheses=UNBALANCED,
 )
 def unbalanced_asymptote(
@@ -137,8 +137,8 @@ _DYING, _SURVIVING = Rational(9, 20), Rational(11, 20)
 
 @statement(
     "unbalanced-collapse",
-    claim="If c > rho^2, JEPA moves as (v + rho) du/dt = {decay} < 0 for every u > 0, and the feature dies. So from "
-    "v = {start} and u -> 0, rho = {dying} dies and rho = {surviving} survives.",
+    claim="If c > rho^2, JEPA moves as (v + rho) du/dt = {decay} < 0 for every u > 0, and the feature dies. So from v = "
+    "{start} and u -> 0, rho = {dying} dies and rho = {surviving} survives.",
     hypotheses=UNBALANCED,
 )
 def unbalanced_collapse(
@@ -214,8 +214,8 @@ predictor_rate_conservation.mutant("amplitudes for squares", constant=v / kappa 
 
 @statement(
     "predictor-rate-asymptote",
-    claim="With a predictor at kappa times the encoder's rate, JEPA started at u = v = u0 ends at w* = {asymptote}, which "
-    "attracts: the slope there, in the encoder layer's final amplitude u, is {slope}.",
+    claim="With a predictor at kappa times the encoder's rate, JEPA started at u = v = u0 ends at w* = {asymptote}, "
+    "which attracts: the slope there, in the encoder layer's final amplitude u, is {slope}.",
     hypotheses=("balanced, aligned start with u0 < rho", ONE_PREDICTOR),
 )
 def predictor_rate_asymptote(
@@ -246,8 +246,8 @@ _shrinking = exp(-eta * t)
 
 @statement(
     "weight-decay-mode",
-    claim="Weight decay eta on every layer makes the balanced mode du/dt = {jepa} for JEPA and {mae} for MAE. {difference} is "
-    "no longer conserved: it follows {imbalance}, so the balanced line stays invariant and attracts.",
+    claim="Weight decay eta on every layer makes the balanced mode du/dt = {jepa} for JEPA and {mae} for MAE. "
+    "{difference} is no longer conserved: it follows {imbalance}, so the balanced line stays invariant and attracts.",
     hypotheses=("aligned start", "eta/2 times the square of every encoder and predictor layer is added to the loss"),
 )
 def weight_decay_mode(
@@ -279,8 +279,8 @@ weight_decay_mode.mutant("the difference of the layers", difference=v - u)
 
 @statement(
     "weight-decay-fold",
-    claim="With weight decay, a > 1, the positive fixed points are where {level} = eta. The left side rises until "
-    "u^b = {summit} and falls beyond, to 0 at u^b = rho; its height is {fold}. Below it there are two fixed points, the lower "
+    claim="With weight decay, a > 1, the positive fixed points are where {level} = eta. The left side rises until u^b = "
+    "{summit} and falls beyond, to 0 at u^b = rho; its height is {fold}. Below it there are two fixed points, the lower "
     "unstable and the upper stable; above it none.",
     hypotheses=("balanced, aligned start", "eta/2 times the square of every encoder and predictor layer is added to the loss"),
 )

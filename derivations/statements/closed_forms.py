@@ -141,8 +141,8 @@ _few = {n: Integers(1, 3), K: Integers(3, 5), c: Integers(1, 3), d: Integers(1, 
 
 @statement(
     "closed-form",
-    claim="With K = ceil((a-1)/b) and c = K b - (a-1) > 0, x^-a/(1-x^b) has on (0, 1) the antiderivative "
-    "sum over n = 1..K of {term}, plus {tail}.",
+    claim="With K = ceil((a-1)/b) and c = K b - (a-1) > 0, x^-a/(1-x^b) has on (0, 1) the antiderivative sum over n = "
+    "1..K of {term}, plus {tail}.",
     hypotheses=("(a-1)/b is not a whole number",),
     domain=_few,
 )
@@ -208,9 +208,8 @@ tail_is_hypergeometric.mutant("parameters exchanged", second=1 + c / b, third=c 
 
 @statement(
     "critical-time",
-    claim="The product grows from epsilon to the fraction p of its asymptote in t = {time}, u*^b = rho, where T_(a,b)(x0, "
-    "x1) is the "
-    "integral of x^-a/(1-x^b) from x0 to x1.",
+    claim="The product grows from epsilon to the fraction p of its asymptote in t = {time}, u*^b = rho, where "
+    "T_(a,b)(x0, x1) is the integral of x^-a/(1-x^b) from x0 to x1.",
     hypotheses=(*BALANCED, *FAMILY, "w = u^L"),
     domain=TWO_AT_LEAST,
 )
@@ -240,8 +239,7 @@ def _geometric(size: Expr) -> Expr:
 @statement(
     "jepa-critical-time",
     claim="From layer amplitude u0 to u1 < rho JEPA takes t = F(u1) - F(u0), F(u) = {scale} (sum over n = 1..2L-1 of "
-    "{term}, plus "
-    "{tail}); u0 = epsilon^(1/L) and u1 = p^(1/L) rho give the critical time.",
+    "{term}, plus {tail}); u0 = epsilon^(1/L) and u1 = p^(1/L) rho give the critical time.",
     hypotheses=ONE_PREDICTOR_LAYER,
     domain={L: Integers(1, 5)},
 )

@@ -82,8 +82,7 @@ elasticity_fraction.mutant("earlier for a higher threshold", elasticity=-BY_FRAC
 @statement(
     "critical-time-is-monotone",
     claim="The critical time rises with p at the rate {by_fraction}, falls with epsilon at {by_start} and with lambda at "
-    "-t/lambda; "
-    "all three without exception.",
+    "-t/lambda; all three without exception.",
     hypotheses=EXACT,
     domain=TWO_AT_LEAST,
 )
@@ -110,11 +109,9 @@ critical_time_is_monotone.mutant("without 1/L", by_start=_rise["by_start"] * L)
 
 @statement(
     "sharp-epsilon",
-    claim="For a - 1 >= b, as for JEPA, there is exactly one start x0 in (0, x1) where {bracket} = 0. Below it higher rho "
-    "comes first "
-    "at equal lambda, above it lower rho. The left side rises at {slope} and falls to minus infinity like {lead} (a - 1 "
-    "> b) or "
-    "{logarithm} (a - 1 = b).",
+    claim="For a - 1 >= b, as for JEPA, there is exactly one start x0 in (0, x1) where {bracket} = 0. Below it higher "
+    "rho comes first at equal lambda, above it lower rho. The left side rises at {slope} and falls to minus infinity "
+    "like {lead} (a - 1 > b) or {logarithm} (a - 1 = b).",
     hypotheses=EXACT,
     domain=TWO_AT_LEAST,
 )

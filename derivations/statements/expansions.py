@@ -127,8 +127,8 @@ mae_dominant_term.mutant("half the logarithm", logarithm=-log(epsilon) / (2 * la
 
 @statement(
     "first-term-that-knows-rho",
-    claim="For a - 1 > b the difference of the times of equal lambda is {term} to leading order: rho enters at the relative "
-    "order epsilon^(b/L).",
+    claim="For a - 1 > b the difference of the times of equal lambda is {term} to leading order: rho enters at the "
+    "relative order epsilon^(b/L).",
     hypotheses=(*BALANCED, *FAMILY, *SMALL_START),
     domain=DEEP,
 )
@@ -200,8 +200,7 @@ _orders: Domain = {
 @statement(
     "expansion",
     claim="With K = ceil((a-1)/b), c = K b - (a-1) > 0, the critical time is the sum over n = 1..K of {term}, less that "
-    "of {end}, "
-    "plus {rest} and what vanishes with epsilon.",
+    "of {end}, plus {rest} and what vanishes with epsilon.",
     hypotheses=(*BALANCED, *FAMILY, "(a-1)/b is not a whole number", *SMALL_START),
     domain=_orders,
 )
@@ -218,8 +217,7 @@ expansion_statement.mutant("ends of one power", end=_end * (a - 1 - (n - 1) * b)
 @statement(
     "expansion-with-logarithm",
     claim="With a - 1 = K b the critical time is the sum over n = 1..K of {term}, less that of {end}, plus {rest} and "
-    "what vanishes "
-    "with epsilon.",
+    "what vanishes with epsilon.",
     hypotheses=(*BALANCED, *FAMILY, "(a-1)/b is a whole number K >= 1", *SMALL_START),
     domain=_orders,
 )
@@ -242,8 +240,7 @@ expansion_with_logarithm.mutant("some other constant", rest=_log_rest - log(rho)
 @statement(
     "jepa-expansion",
     claim="JEPA's critical time is the sum over n = 1..2L-1 of {term}, less {logarithm}, plus the constant {constant} "
-    "less the sum "
-    "over n = 1..2L-1 of {end}, plus what vanishes with epsilon.",
+    "less the sum over n = 1..2L-1 of {end}, plus what vanishes with epsilon.",
     hypotheses=(*ONE_PREDICTOR_LAYER, *SMALL_START),
     domain={L: Integers(1, 4), n: Integers(1, 6), p: Reals(0, 1, (Rational(1, 10), Rational(9, 10)))},
 )
@@ -342,8 +339,7 @@ def _between(expression: Expr, shown: Expr, digits: int) -> Proof:
 @statement(
     "mae-order-at-equal-lambda-turns-once-with-p",
     claim="K_L rises with p, and is 0 at p = {two} (L = 2), {three} (3), {four} (4), {five} (5), {six} (6), {eight} (8), "
-    "to three "
-    "digits: below it MAE reaches low rho first at equal lambda, above it high rho.",
+    "to three digits: below it MAE reaches low rho first at equal lambda, above it high rho.",
     hypotheses=(*ONE_PREDICTOR_LAYER, "epsilon small"),
     domain={L: Integers(2, 6), x: UNIT},
 )
@@ -383,8 +379,7 @@ mae_order_turns_once.mutant("depths exchanged", two=Rational(761, 1000), three=R
 @statement(
     "dominant-term-alone-misleads",
     claim="At rho = 1, epsilon = 0.01, p = 1/2 JEPA's dominant term alone misses the critical time by the fraction {two} "
-    "at L = 2, "
-    "{three} at L = 3, {five} at L = 5, rounded to two digits.",
+    "at L = 2, {three} at L = 3, {five} at L = 5, rounded to two digits.",
     hypotheses=ONE_PREDICTOR_LAYER,
 )
 def dominant_term_alone_misleads(

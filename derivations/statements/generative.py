@@ -152,8 +152,8 @@ full_target_moments.mutant("rho of independent masks", influence=q * kappa / (q 
 
 @statement(
     "complementary-target-moments",
-    claim="With y the pixels that x lacks, E[y x^T] = {cross}, so lambda = {covariance}, which is negative where kappa < s, "
-    "and rho = {influence}.",
+    claim="With y the pixels that x lacks, E[y x^T] = {cross}, so lambda = {covariance}, which is negative where kappa < "
+    "s, and rho = {influence}.",
     hypotheses=(*MASKED, "y keeps what x drops"),
     domain=MASKING,
 )
@@ -183,8 +183,9 @@ complementary_target_moments.mutant("rho of the full target", influence=(kappa -
 
 @statement(
     "masked-lambda-and-rho-rise-together",
-    claim="With sigma^2 = {variance}, both lambda and rho = lambda/sigma^2 rise with kappa, be lambda = {independent} for "
-    "independent masks, {full} for a full target or {complementary} for a complementary one. So both rank features alike.",
+    claim="With sigma^2 = {variance}, both lambda and rho = lambda/sigma^2 rise with kappa, be lambda = {independent} "
+    "for independent masks, {full} for a full target or {complementary} for a complementary one. So both rank features "
+    "alike.",
     hypotheses=MASKED,
     domain=MASKING,
 )
@@ -261,8 +262,8 @@ ar1_moments.mutant("the noise counted twice", variance=tau**2 + 2 * eta**2)
 
 @statement(
     "ar1-noise-moves-rho-not-lambda",
-    claim="Observation noise leaves lambda = {covariance} alone and lowers rho = {influence}. So the order by lambda and that "
-    "by rho can differ.",
+    claim="Observation noise leaves lambda = {covariance} alone and lowers rho = {influence}. So the order by lambda and "
+    "that by rho can differ.",
     hypotheses=SLOW,
     domain=SIGNAL,
 )
@@ -290,8 +291,8 @@ ar1_noise_moves_rho_not_lambda.mutant("rho that rises with noise", influence=gam
 
 @statement(
     "rank-k-optimum-orders-by-lambda-rho",
-    claim="The loss sigma^2 w^2/2 - lambda w of a mode is least at w = {optimum}, by {gain} below that of a mode left out. So "
-    "the best k modes to keep are those of the largest {score}, which is the order neither of lambda nor of rho.",
+    claim="The loss sigma^2 w^2/2 - lambda w of a mode is least at w = {optimum}, by {gain} below that of a mode left "
+    "out. So the best k modes to keep are those of the largest {score}, which is the order neither of lambda nor of rho.",
     hypotheses=("independent modes, each with an amplitude of its own", "sigma^2 = lambda/rho"),
 )
 def rank_k_optimum_orders_by_lambda_rho(optimum: Expr = rho, gain: Expr = lam * rho / 2, score: Expr = lam * rho) -> Proof:

@@ -123,8 +123,8 @@ def _gradients(objective: str, by_layer: MatrixExpr, encoder: MatrixExpr, predic
 
 @statement(
     "jepa-matrix-gradients",
-    claim="The gradient of JEPA's loss by a layer X, where V W = A X B, is {by_layer}, the target frozen. "
-    "With one layer of each kind it is {encoder} by the encoder and {predictor} by the predictor.",
+    claim="The gradient of JEPA's loss by a layer X, where V W = A X B, is {by_layer}, the target frozen. With one layer "
+    "of each kind it is {encoder} by the encoder and {predictor} by the predictor.",
     hypotheses=("V and W are the products of the predictor's and of the encoder's layers", "S_xx = E[x x^T], S_yx = E[y x^T]"),
 )
 def jepa_matrix_gradients(
@@ -146,8 +146,8 @@ jepa_matrix_gradients.mutant("the predictor sees the input", predictor=V * W * S
 
 @statement(
     "mae-matrix-gradients",
-    claim="The gradient of MAE's loss by a layer X, where V W = A X B, is {by_layer}. "
-    "With one layer of each kind it is {encoder} by the encoder and {predictor} by the decoder.",
+    claim="The gradient of MAE's loss by a layer X, where V W = A X B, is {by_layer}. With one layer of each kind it is "
+    "{encoder} by the encoder and {predictor} by the decoder.",
     hypotheses=("V and W are the products of the decoder's and of the encoder's layers", "S_xx = E[x x^T], S_yx = E[y x^T]"),
 )
 def mae_matrix_gradients(
@@ -199,8 +199,8 @@ diagonal_stays_diagonal.mutant("an encoder that is not aligned", encoder=W)
 
 @statement(
     "diagonal-entries-obey-the-scalar-system",
-    claim="Among diagonal matrices with equal layers, each entry of each layer follows the flow of "
-    "one scalar loss: {jepa} for JEPA, {mae} for MAE.",
+    claim="Among diagonal matrices with equal layers, each entry of each layer follows the flow of one scalar loss: "
+    "{jepa} for JEPA, {mae} for MAE.",
     hypotheses=("diagonal second moments", "layers of each kind share their amplitudes"),
 )
 def diagonal_entries_obey_the_scalar_system(jepa: Expr = LOSSES["jepa"], mae: Expr = LOSSES["mae"]) -> Proof:
@@ -247,9 +247,9 @@ def _couplings(objective: str) -> ImmutableDenseMatrix:
 
 @statement(
     "alignment-decides-decoupling",
-    claim="For two features, with encoder R diag(w) and predictor Q R diag(v) R^T, Q and R rotations by angles whose halves "
-    "have the tangents q and r, the error feeds feature 2 into feature 1 at the rate {jepa} in JEPA and {mae} in MAE. So JEPA "
-    "decouples only if Q = 1, whatever R, and MAE only if Q R = 1; half turns apart.",
+    claim="For two features, with encoder R diag(w) and predictor Q R diag(v) R^T, Q and R rotations by angles whose "
+    "halves have the tangents q and r, the error feeds feature 2 into feature 1 at the rate {jepa} in JEPA and {mae} in "
+    "MAE. So JEPA decouples only if Q = 1, whatever R, and MAE only if Q R = 1; half turns apart.",
     hypotheses=("diagonal second moments",),
 )
 def alignment_decides_decoupling(

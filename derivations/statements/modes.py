@@ -257,9 +257,8 @@ approach_rate.mutant("unstable", rate=-lam * b * ustar ** (a - 1))
 
 @statement(
     "fixed-points-form-a-stable-line",
-    claim="At JEPA's fixed points v^M = rho the rates have trace {trace} and determinant {determinant}: neutral along the "
-    "line of "
-    "fixed points, attracting across it.",
+    claim="At JEPA's fixed points v^M = rho the rates have trace {trace} and determinant {determinant}: neutral along "
+    "the line of fixed points, attracting across it.",
     hypotheses=("any balance v^2 - u^2; here v = u^c, c real",),
 )
 def fixed_points_form_a_stable_line(trace: Expr = -lam * M * u ** (2 * L) * v ** (M - 2), determinant: Expr = S.Zero) -> Proof:
@@ -280,8 +279,8 @@ fixed_points_form_a_stable_line.mutant("without M", trace=-lam * u ** (2 * L) * 
 
 @statement(
     "small-start-growth",
-    claim="A start of product amplitude epsilon grows at du/dt = u^a ({jepa}) under JEPA and u^a ({mae}) under MAE: covariance "
-    "minus a variance penalty that depth drives to full strength.",
+    claim="A start of product amplitude epsilon grows at du/dt = u^a ({jepa}) under JEPA and u^a ({mae}) under MAE: "
+    "covariance minus a variance penalty that depth drives to full strength.",
     hypotheses=ONE_PREDICTOR_LAYER,
 )
 def small_start_growth(jepa: Expr = lam - sigma**2 * w ** (1 / L), mae: Expr = lam - sigma**2 * w ** (1 + 1 / L)) -> Proof:

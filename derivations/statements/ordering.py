@@ -57,8 +57,7 @@ EQUAL_LAMBDA = ("equal lambda",)
 @statement(
     "jepa-equal-lambda-ratio",
     claim="For L > 1 JEPA's t(rho_A)/t(rho_B) is 1 + {correction} to leading order: higher rho first, and the more so "
-    "the deeper "
-    "the encoder.",
+    "the deeper the encoder.",
     hypotheses=(*BALANCED, "L > 1", *EQUAL_LAMBDA, *SMALL_START),
     domain=DEEP,
 )
@@ -320,8 +319,8 @@ def depth_limit(factor: Expr = (1 - x / rho) * (2 * L - 1) * x ** (2 * L - 1)) -
         ),
         Limit("Times x^N the first vanishes like 1/(N-1), written in 1/L.", 1 / (2 / shallow - 2), shallow, S.Zero),
         Identity(
-            "(m/x)^N = (1+h)^N >= 1 + N h + N(N-1) h^2/2, by induction: (1+h) times the bound exceeds the next by "
-            "N(N-1) h^3/2.",
+            "(m/x)^N = (1+h)^N >= 1 + N h + N(N-1) h^2/2, by induction: (1+h) times the bound exceeds the next by N(N-1) "
+            "h^3/2.",
             (1 + h) * bound - bound.subs(n, n + 1),
             n * (n - 1) * h**3 / 2,
         ),
@@ -377,9 +376,8 @@ def _lead(depth: int, start: Expr) -> Expr:
 @statement(
     "rho-beats-lambda-in-a-window",
     claim="Under JEPA, p = 1/2, a feature of lambda = 0.8, rho = 1.2 comes before one of lambda = 1, rho = 0.6 for no "
-    "start at L = 1 "
-    "and 2; between {low_three} and {high_three} at L = 3, {low_four} and {high_four} at L = 4, {low_eight} and "
-    "{high_eight} at L = 8.",
+    "start at L = 1 and 2; between {low_three} and {high_three} at L = 3, {low_four} and {high_four} at L = 4, "
+    "{low_eight} and {high_eight} at L = 8.",
     hypotheses=ONE_PREDICTOR_LAYER,
 )
 def rho_beats_lambda_in_a_window(

@@ -91,9 +91,9 @@ negative_lambda_decay.mutant("the law of one layer", law=((2 * L - 1) * k * t) *
 
 @statement(
     "negative-lambda-needs-a-negative-predictor",
-    claim="For odd M, (u, {predictor}) of a feature with covariance {covariance} moves as (u, v) with lambda, under JEPA and "
-    "MAE. So on the lines |v| = u, JEPA learns a negative covariance from v(0) < 0 and from there only: in |lambda| and |rho|, "
-    "v -> {end} and w* = {asymptote}.",
+    claim="For odd M, (u, {predictor}) of a feature with covariance {covariance} moves as (u, v) with lambda, under JEPA "
+    "and MAE. So on the lines |v| = u, JEPA learns a negative covariance from v(0) < 0 and from there only: in |lambda| "
+    "and |rho|, v -> {end} and w* = {asymptote}.",
     hypotheses=("aligned start", "an odd number M of predictor layers"),
 )
 def negative_predictor(
@@ -142,8 +142,8 @@ def _family_rate() -> Expr:
 
 @statement(
     "gradient-descent-stability",
-    claim="One step of gradient descent of size eta multiplies a small distance from the fixed point u* by {multiplier}, along "
-    "the balanced line; that shrinks it if and only if eta < {largest}.",
+    claim="One step of gradient descent of size eta multiplies a small distance from the fixed point u* by {multiplier}, "
+    "along the balanced line; that shrinks it if and only if eta < {largest}.",
     hypotheses=(*FAMILY, "other directions of the network may be stiffer"),
 )
 def gradient_descent_stability(
@@ -169,8 +169,8 @@ gradient_descent_stability.mutant("twice the step", largest=4 / (lam * b * ustar
 
 @statement(
     "gradient-descent-first-order",
-    claim="One step of gradient descent of size eta follows the flow to first order; it misses eta^2 times {missing}. The flow "
-    "takes eta - eta^2 times {lag} + O(eta^3) for the same move, so steps = t/eta to first order.",
+    claim="One step of gradient descent of size eta follows the flow to first order; it misses eta^2 times {missing}. "
+    "The flow takes eta - eta^2 times {lag} + O(eta^3) for the same move, so steps = t/eta to first order.",
     hypotheses=FAMILY,
 )
 def gradient_descent_first_order(
@@ -199,8 +199,8 @@ gradient_descent_first_order.mutant("as much time as eta", lag=S.Zero)
 
 @statement(
     "no-stop-gradient-control",
-    claim="Without the stop-gradient, latent prediction with sigma_y^2 the variance of y moves as du/dt = {encoder}, dv/dt = "
-    "{predictor}. {difference} is no longer conserved: it changes at {drift}, and the encoder only ever shrinks.",
+    claim="Without the stop-gradient, latent prediction with sigma_y^2 the variance of y moves as du/dt = {encoder}, "
+    "dv/dt = {predictor}. {difference} is no longer conserved: it changes at {drift}, and the encoder only ever shrinks.",
     hypotheses=(
         "aligned start",
         "the target W y is differentiated too",
