@@ -16,10 +16,15 @@ from derivations.notation import K, L, epsilon, n, p, x, x0, x1
 from derivations.reduction import vanishes
 
 
+def head_term(a: Expr, b: Expr, x: Expr) -> Expr:
+    """Antiderivative of the n-th most singular power of x**-a / (1 - x**b)."""
+    power = a - 1 - (n - 1) * b
+    return -(x**-power) / power
+
+
 def head(a: Expr, b: Expr, count: Expr, x: Expr) -> Expr:
     """Antiderivative of the ``count`` most singular powers of x**-a / (1 - x**b)."""
-    k = n - 1
-    return -Sum(x ** -(a - 1 - k * b) / (a - 1 - k * b), (n, 1, count))
+    return Sum(head_term(a, b, x), (n, 1, count))
 
 
 def logarithmic_tail(b: Expr, x: Expr) -> Expr:

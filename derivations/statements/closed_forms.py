@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sympy import Expr, Integral, Rational, S, Sum, Symbol, atan, exp, hyper, log, sqrt, symbols
 
-from derivations.closed_form import critical_time, head, logarithmic_tail
+from derivations.closed_form import critical_time, head_term, logarithmic_tail
 from derivations.gradient_flow import Member, mode
 from derivations.integrals import Tail
 from derivations.notation import (
@@ -135,7 +135,7 @@ def _family(term: Expr, tail: Expr, exponent: Expr, count: Expr, saturation: Exp
     )
 
 
-_term = head(a, b, K, x).args[1].function * head(a, b, K, x).args[0]
+_term = head_term(a, b, x)
 _few = {n: Integers(1, 3), K: Integers(3, 5), c: Integers(1, 3), d: Integers(1, 3), b: Integers(1, 4)}
 
 
