@@ -12,7 +12,7 @@ from typing import Any, Literal
 from flint import acb, arb, fmpq
 from sympy import Expr, Rational, S, Symbol
 
-from derivations.balls import BITS, NotANumber, precision
+from derivations.balls import BITS, NotANumberError, precision
 from derivations.expression import LossError, decimal
 from derivations.fixed_points import FixedPoint, Rate, as_fmpq, polynomial, positive_zeros, precisions, rooted
 from derivations.formulas import inline
@@ -178,7 +178,7 @@ def _enclosed_time(rate: Rate, setting: Setting, goal: FixedPoint, digits: int) 
     start, share, depth = as_fmpq(setting.epsilon), as_fmpq(setting.fraction), setting.depth
     tolerance = fmpq(1, 10**digits)
     for bits in precisions(int(BITS_PER_DIGIT * digits) + GUARD_BITS):
-        with precision(bits), suppress(NotANumber):
+        with precision(bits), suppress(NotANumberError):
             target = goal.ball(bits) * rooted(share, depth, bits)
             time = time_between(rate, rooted(start, depth, bits), target, bits)
             if time > 0 and time.rad() <= time.lower() * tolerance:
@@ -191,7 +191,7 @@ def time_between(rate: Rate, start: arb, end: arb, bits: int = BITS) -> arb:
 
     Raises
     ------
-    NotANumber
+    NotANumberError
         If the precision does not suffice, or the rate may vanish on the way.
     """
     powers = [(term.exponent - rate.lowest, as_fmpq(term.coefficient)) for term in rate.terms]
@@ -204,7 +204,7 @@ def time_between(rate: Rate, start: arb, end: arb, bits: int = BITS) -> arb:
         for ball, turn in ((start, -1), (end, 1)):  # from the exact middle of an end to wherever in it the end is
             total += turn * (ball - ball.mid()) * slowness(acb(ball), False)
     if not total.is_finite():
-        raise NotANumber("The time is not finite at this precision.")
+        raise NotANumberError("The time is not finite at this precision.")
     return total.real
 
 

@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeGuard
 from flint import arb, fmpq
 from sympy import Add, Expr, I, Mul, Poly, Pow, Rational, nan, zoo
 
-from derivations.balls import NotANumber, evaluate, precision
+from derivations.balls import NotANumberError, evaluate, precision
 from derivations.notation import L, M, lam, released, rho, sg, sigma, u, v
 from dynamics.errors import LindynError
 
@@ -344,7 +344,7 @@ def _is_zero(expression: Expr) -> bool:
     try:
         with precision(MOST_BITS):
             return all(_contains_zero(released(expression), probe) for probe in _PROBES)
-    except NotANumber:
+    except NotANumberError:
         return False
 
 

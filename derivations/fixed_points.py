@@ -16,7 +16,7 @@ from derivations.balls import BITS, MOST_BITS, precision
 from derivations.expression import LossError
 from derivations.formulas import inline
 from derivations.notation import lam, rho, sigma, u
-from derivations.reduction import Undecided, normal, sign
+from derivations.reduction import UndecidedError, normal, sign
 from dynamics.errors import LindynError
 
 Stability = Literal["stable", "unstable", "half-stable"]
@@ -131,7 +131,7 @@ def by_signs(rate: Rate) -> Signs:
     """Decide by the signs of the coefficients alone, symbolic or numeric."""
     try:
         signs = [sign(term.coefficient, {}) for term in rate.terms]
-    except Undecided:
+    except UndecidedError:
         return Signs(
             None, None, "How many positive fixed points there are depends on the numbers: a coefficient has no fixed sign."
         )

@@ -78,16 +78,16 @@ def _monomial(expression: Expr) -> tuple[Expr, Expr, Expr] | None:
 
 
 def balanced_rate(flow: Flow) -> Expr | None:
-    """du/dt where v = u, if the flow never leaves that line; None if it does."""
+    """du/dt where v = u, if the flow never leaves that line or the encoder does not depend on v; else None."""
     line = balanced_line(flow)
     return normal(flow.encoder.subs(v, u)) if line == u else None
 
 
 def balanced_line(flow: Flow) -> Expr | None:
-    """v as a function of u on a curve through the origin that the flow never leaves; None if none is found.
+    """v as a function of u on a curve through the origin on which one equation is left; None if none is found.
 
-    That is v = u where both layers move alike there or the encoder does not depend on v, else the curve on which a conserved
-    power law is 0.
+    That is v = u where both layers move alike there, so that the flow never leaves it, or where the encoder does not depend on
+    v; else the curve on which a conserved power law is 0.
     """
     if not flow.encoder.has(v) or vanishes(flow.encoder.subs(v, u) - flow.predictor.subs(v, u)):
         return u

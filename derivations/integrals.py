@@ -7,8 +7,9 @@ from typing import Any
 from flint import arb, fmpq
 from sympy import Expr, Function, S, Symbol, log
 
+from derivations.balls import NotANumberError
 from derivations.notation import Domain
-from derivations.reduction import Undecided, sign
+from derivations.reduction import UndecidedError, sign, vanishes_at_zero
 
 
 class Tail(Function):
@@ -20,15 +21,16 @@ class Tail(Function):
         """The integrand at the upper end, by the fundamental theorem of calculus."""
         c, b, x = self.args
         if argindex != 3:
-            raise Undecided("Tail is differentiated by its upper end only.")
+            raise UndecidedError("Tail is differentiated by its upper end only.")
         return x ** (c - 1) / (1 - x**b)
 
     def small(self, variable: Symbol, domain: Domain) -> Expr:
         """x**c / c: the integrand is y**(c - 1) times what tends to 1."""
         c, b, x = self.args
-        if x.has(variable) and not (c.has(variable) or b.has(variable)) and sign(c, domain) > 0:
+        indices_hold = not (c.has(variable) or b.has(variable)) and sign(c, domain) > 0 and sign(b, domain) > 0
+        if indices_hold and vanishes_at_zero(x, variable, domain):
             return x**c / c
-        raise Undecided(f"Nothing is known of {self} for small {variable}.")
+        raise UndecidedError(f"Nothing is known of {self} for small {variable}.")
 
     @staticmethod
     def ball(c: fmpq, b: fmpq, x: fmpq | arb) -> arb:
@@ -56,19 +58,22 @@ class Duration(Function):
         """The integrand at an end, by the fundamental theorem of calculus."""
         a, b, x0, x1 = self.args
         if argindex not in (3, 4):
-            raise Undecided("Duration is differentiated by its ends only.")
+            raise UndecidedError("Duration is differentiated by its ends only.")
         return x1**-a / (1 - x1**b) if argindex == 4 else -(x0**-a) / (1 - x0**b)
 
     def small(self, variable: Symbol, domain: Domain) -> Expr:
         """x0**(1 - a) / (a - 1), or -ln x0 for a = 1, as the statements on dominant terms prove."""
         a, b, x0, x1 = self.args
-        if x0.has(variable) and not any(part.has(variable) for part in (a, b, x1)):
+        indices_hold = not any(part.has(variable) for part in (a, b, x1)) and sign(b, domain) > 0
+        if indices_hold and vanishes_at_zero(x0, variable, domain) and sign(a - 1, domain) >= 0:
             return x0 ** (1 - a) / (a - 1) if sign(a - 1, domain) > 0 else -log(x0)
-        raise Undecided(f"Nothing is known of {self} for small {variable}.")
+        raise UndecidedError(f"Nothing is known of {self} for small {variable}.")
 
     @staticmethod
     def ball(a: fmpq, b: fmpq, x0: fmpq | arb, x1: fmpq | arb) -> arb:
         """Head and tail of the closed form."""
+        if not all(isinstance(index, fmpq) and index.q == 1 and index >= 1 for index in (a, b)):
+            raise NotANumberError("T[a, b] is evaluated for whole numbers a and b from 1 on.")
         first, step = int(a.p) - 1, int(b.p)
         low, high = arb(x0), arb(x1)
         count = -(-first // step)

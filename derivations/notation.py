@@ -72,8 +72,13 @@ class Integers:
         return Rational(random.randint(self.least, self.most))
 
 
+@dataclass(frozen=True)
+class NonZero:
+    """Said of an expression that a hypothesis keeps from being 0."""
+
+
 Range = Reals | Integers
-Domain = Mapping[Symbol, Range]
+Domain = Mapping[Expr, Range | NonZero]
 
 UNIT = Reals(0, 1, (Rational(1, 12), Rational(11, 12)))
 """(0, 1)."""
@@ -84,8 +89,9 @@ SMALL = Reals(0, oo, (Rational(1, 20), Rational(2, 5)))
 
 def range_of(symbol: Symbol, domain: Domain) -> Range:
     """What the domain says of a symbol, or what its name always means."""
-    if symbol in domain:
-        return domain[symbol]
+    given = domain.get(symbol)
+    if isinstance(given, Reals | Integers):
+        return given
     if symbol.is_integer:
         return Integers()
     if symbol in (p, x, x0, x1, z, z0, z1):

@@ -11,9 +11,28 @@ from flint import arb, fmpq
 from sympy import Eq, Expr, Gt, Rational, S, Sum, Symbol
 from sympy import Limit as LimitOf
 
-from derivations.balls import BITS, DIGITS, MOST_BITS, NotANumber, Point, enclosed, evaluate, precision
+from derivations.balls import (
+    BITS,
+    DIGITS,
+    MOST_BITS,
+    NotANumberError,
+    Point,
+    enclosed,
+    evaluate,
+    is_continuous,
+    precision,
+    sign_at,
+)
 from derivations.notation import Domain, range_of
-from derivations.reduction import Undecided, diverges_at_zero, is_positive, limit_at_zero, normal, vanishes
+from derivations.reduction import (
+    UndecidedError,
+    diverges_at_zero,
+    is_positive,
+    limit_at_zero,
+    normal,
+    vanishes,
+    vanishes_at_zero,
+)
 
 POINTS = 12
 """Random rational points at which each step is checked."""
@@ -81,7 +100,7 @@ class Step(ABC):
         """Both halves."""
         try:
             reason = self.reduce(domain)
-        except Undecided as error:
+        except UndecidedError as error:
             reason = str(error)
         names = sorted(self.symbols(), key=str)
         count = POINTS if names else 1
@@ -89,7 +108,7 @@ class Step(ABC):
             point = {symbol: range_of(symbol, domain).sample(random) for symbol in names}
             try:
                 held = self.holds_at(point, domain)
-            except NotANumber as error:
+            except NotANumberError as error:
                 return Finding(not reason, False, 0, reason or str(error))
             if not held:
                 values = ", ".join(f"{symbol} = {value}" for symbol, value in point.items())
@@ -142,7 +161,7 @@ class Positive(Step):
         return "" if is_positive(self.expression, domain) else "The sign is not decided."
 
     def holds_at(self, point: Point, domain: Domain) -> bool:
-        return bool(enclosed(self.expression, point) > 0)
+        return sign_at(self.expression, point) > 0
 
     def symbols(self) -> set[Symbol]:
         return set(self.expression.free_symbols)
@@ -228,7 +247,7 @@ class RatioLimit(Step):
     def reduce(self, domain: Domain) -> str:
         if not diverges_at_zero(self.denominator, self.variable, domain):
             for part in (self.numerator, self.denominator):
-                if not vanishes(limit_at_zero(part, self.variable, domain)):
+                if not vanishes_at_zero(part, self.variable, domain):
                     return "Neither does the denominator diverge, nor do both sides vanish."
         slopes = normal(self.numerator.diff(self.variable) / self.denominator.diff(self.variable))
         found = limit_at_zero(slopes, self.variable, domain)
@@ -258,11 +277,13 @@ class Bracket(Step):
         return Gt(0, ends[0] * ends[1], evaluate=False)
 
     def reduce(self, domain: Domain) -> str:
-        return "" if not self.symbols() else "It has parameters."
+        if self.symbols():
+            return "It has parameters."
+        return "" if is_continuous(self.expression, self.variable, self.low, self.high) else "A pole is not excluded."
 
     def holds_at(self, point: Point, domain: Domain) -> bool:
-        ends = [enclosed(self.expression, {self.variable: end}) for end in (self.low, self.high)]
-        return bool(ends[0] * ends[1] < 0)
+        low, high = (sign_at(self.expression, {**point, self.variable: end}) for end in (self.low, self.high))
+        return low * high < 0
 
     def symbols(self) -> set[Symbol]:
         return set(self.expression.free_symbols - {self.variable})
@@ -272,7 +293,7 @@ Proof = tuple[Step, ...]
 
 
 def zero_at(left: Expr, right: Expr, point: Point) -> bool:
-    """Whether both sides agree to 40 digits; a certified difference is False, an unresolved one raises `NotANumber`."""
+    """Whether both sides agree to 40 digits; a certified difference is False, an unresolved one raises `NotANumberError`."""
     bits = BITS
     while bits <= MOST_BITS:
         with precision(bits):
@@ -285,10 +306,20 @@ def zero_at(left: Expr, right: Expr, point: Point) -> bool:
             if abs(difference).upper() <= arb(10) ** -DIGITS * max(arb(1), abs(arb(1) * one).lower()):
                 return True
         bits *= 2
-    raise NotANumber(f"{left} and {right} are not resolved.")
+    raise NotANumberError(f"{left} and {right} are not resolved.")
 
 
 def approaches(expression: Expr, value: Expr, variable: Symbol, point: Point) -> bool:
-    """Whether the distance to the limit shrinks eightfold from 2**-64 to 2**-2048 of the variable."""
+    """Whether the distance to the limit shrinks eightfold from 2**-64 to 2**-2048 of the variable.
+
+    Raises
+    ------
+    NotANumberError
+        If it shrinks, but so slowly that neither answer is safe.
+    """
     far, near = (abs(enclosed(expression - value, {**point, variable: Rational(1, 2**order)})) for order in (NEAR, NEARER))
-    return bool(near * 8 < far) or bool(near < arb(10) ** -DIGITS)
+    if near * 8 < far or near < arb(10) ** -DIGITS:
+        return True
+    if near * 2 < far:
+        raise NotANumberError(f"{expression} comes near {value} too slowly to tell.")
+    return False

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sympy import (
     Add,
+    Dummy,
     Expr,
     Mul,
     Poly,
@@ -20,16 +21,17 @@ from sympy import (
     expand,
     expand_log,
     expand_power_exp,
+    factor_list,
     fraction,
     log,
     reduced,
     together,
 )
 
-from derivations.notation import Domain, range_of
+from derivations.notation import Domain, NonZero, range_of
 
 
-class Undecided(ArithmeticError):
+class UndecidedError(ArithmeticError):
     """A question that the normal forms do not answer."""
 
 
@@ -73,7 +75,7 @@ def sign(expression: Expr, domain: Domain) -> int:
 
     Raises
     ------
-    Undecided
+    UndecidedError
         If the sign varies over the domain, or cannot be read off.
     """
     if vanishes(expression):
@@ -81,13 +83,16 @@ def sign(expression: Expr, domain: Domain) -> int:
     numerator, denominator = fraction(normal(_positively(expression, domain)))
     found = _sign_of_coefficients(numerator) * _sign_of_coefficients(denominator)
     if not found:
-        raise Undecided(f"The sign of {expression} is not decided.")
+        raise UndecidedError(f"The sign of {expression} is not decided.")
     return found
 
 
 def _positively(expression: Expr, domain: Domain) -> Expr:
     """The expression in symbols that range over all positive numbers (whole ones from zero)."""
     symbols = expression.free_symbols
+    unknown = [symbol for symbol in symbols if symbol not in domain and not symbol.is_positive]
+    if unknown:
+        raise UndecidedError(f"The range of {unknown[0]} is not known.")
     return expression.xreplace({symbol: range_of(symbol, domain).positively(symbol) for symbol in symbols})
 
 
@@ -100,9 +105,39 @@ def _sign_of_coefficients(expression: Expr) -> int:
     return 0
 
 
+def is_nonzero(expression: Expr, domain: Domain) -> bool:
+    """Whether no point of the domain makes the expression 0: each factor has one sign, or the domain says it is not 0."""
+    factors = _factors(fraction(normal(expression))[0])
+    promised = [given for given, kind in domain.items() if isinstance(kind, NonZero)]
+    return all(_has_sign(factor, domain) or _is_among(factor, promised) for factor in factors) and not vanishes(expression)
+
+
+def _factors(expression: Expr) -> list[Expr]:
+    """The factors that depend on a symbol; powers with symbolic exponents count as symbols of their own."""
+    powers = {power: Dummy() for power in expression.atoms(Pow) if power.exp.free_symbols}
+    written = {generator: power for power, generator in powers.items()}
+    return [factor.xreplace(written) for factor, _ in factor_list(expression.xreplace(powers))[1]]
+
+
+def _has_sign(expression: Expr, domain: Domain) -> bool:
+    try:
+        return sign(expression, domain) != 0
+    except UndecidedError:
+        return False
+
+
+def _is_among(expression: Expr, promised: list[Expr]) -> bool:
+    """Whether it is one of these, up to a number."""
+    return any(normal(expression / given).is_number for given in promised)
+
+
 @dataclass(frozen=True)
 class Germ:
-    """coefficient * x**exponent * (-ln x)**logs, times what tends to 1, as x tends to 0 from above."""
+    """(coefficient + what tends to 0) * x**exponent * (-ln x)**logs, as x tends to 0 from above.
+
+    The coefficient may be 0 for some parameters. So no germ is divided by, and none is put into a logarithm, unless its
+    coefficient is nowhere 0.
+    """
 
     coefficient: Expr
     exponent: Expr = S.Zero
@@ -114,8 +149,8 @@ def germ(expression: Expr, variable: Symbol, domain: Domain) -> Germ:
 
     Raises
     ------
-    Undecided
-        If leading terms cancel, their order is not decided, or a function is not known.
+    UndecidedError
+        If leading terms cancel, their order is not decided, a divisor may vanish, or a function is not known.
     """
     if not expression.has(variable):
         return Germ(expression)
@@ -128,13 +163,12 @@ def germ(expression: Expr, variable: Symbol, domain: Domain) -> Germ:
         coefficient = Mul(*(part.coefficient for part in parts))
         return Germ(coefficient, Add(*(part.exponent for part in parts)), Add(*(part.logs for part in parts)))
     if isinstance(expression, Pow) and not expression.exp.has(variable):
-        base, power = germ(expression.base, variable, domain), expression.exp
-        return Germ(base.coefficient**power, base.exponent * power, base.logs * power)
+        return _germ_of_power(expression, variable, domain)
     if isinstance(expression, log):
         return _germ_of_log(expression.args[0], variable, domain)
     if hasattr(expression, "small"):
         return germ(expression.small(variable, domain), variable, domain)
-    raise Undecided(f"Nothing is known of {expression} for small {variable}.")
+    raise UndecidedError(f"Nothing is known of {expression} for small {variable}.")
 
 
 def _leading(germs: list[Germ], domain: Domain) -> Germ:
@@ -146,16 +180,27 @@ def _leading(germs: list[Germ], domain: Domain) -> Germ:
         elif order == 0:
             first = Germ(first.coefficient + other.coefficient, first.exponent, first.logs)
     if vanishes(first.coefficient):
-        raise Undecided("The leading terms cancel.")
+        raise UndecidedError("The leading terms cancel.")
     return first
+
+
+def _germ_of_power(power: Expr, variable: Symbol, domain: Domain) -> Germ:
+    base, exponent = germ(power.base, variable, domain), power.exp
+    if not is_positive(exponent, domain) and not is_nonzero(base.coefficient, domain):
+        raise UndecidedError(f"{power.base} may vanish faster for some parameters.")
+    return Germ(base.coefficient**exponent, base.exponent * exponent, base.logs * exponent)
 
 
 def _germ_of_log(argument: Expr, variable: Symbol, domain: Domain) -> Germ:
     inner = germ(argument, variable, domain)
+    if not is_positive(inner.coefficient, domain):
+        raise UndecidedError(f"The logarithm of {argument} is not decided.")
     if not vanishes(inner.exponent):
+        if not is_nonzero(inner.exponent, domain):
+            raise UndecidedError(f"The logarithm of {argument} is not decided.")
         return Germ(-inner.exponent, S.Zero, S.One)
     if inner.logs != 0:
-        raise Undecided(f"The logarithm of {argument} is not decided.")
+        raise UndecidedError(f"The logarithm of {argument} is not decided.")
     if vanishes(inner.coefficient - 1):
         return germ(normal(argument - 1), variable, domain)
     return Germ(log(inner.coefficient))
@@ -166,7 +211,7 @@ def limit_at_zero(expression: Expr, variable: Symbol, domain: Domain) -> Expr:
 
     Raises
     ------
-    Undecided
+    UndecidedError
         If the expression is unbounded, or its leading term is not decided.
     """
     if vanishes(expression):
@@ -174,11 +219,17 @@ def limit_at_zero(expression: Expr, variable: Symbol, domain: Domain) -> Expr:
     lead = germ(normal(expression), variable, domain)
     order = sign(lead.exponent, domain) or -sign(lead.logs, domain)
     if order < 0:
-        raise Undecided(f"{expression} is unbounded for small {variable}.")
+        raise UndecidedError(f"{expression} is unbounded for small {variable}.")
     return S.Zero if order > 0 else lead.coefficient
 
 
+def vanishes_at_zero(expression: Expr, variable: Symbol, domain: Domain) -> bool:
+    """Whether the expression tends to 0 as the variable does."""
+    return vanishes(limit_at_zero(expression, variable, domain))
+
+
 def diverges_at_zero(expression: Expr, variable: Symbol, domain: Domain) -> bool:
-    """Whether the modulus tends to infinity as the variable tends to 0 from above."""
+    """Whether the modulus tends to infinity as the variable tends to 0 from above, for all parameters."""
     lead = germ(expression, variable, domain)
-    return (sign(lead.exponent, domain) or -sign(lead.logs, domain)) < 0
+    order = sign(lead.exponent, domain) or -sign(lead.logs, domain)
+    return order < 0 and is_nonzero(lead.coefficient, domain)

@@ -12,7 +12,7 @@ from typing import Any
 from derivations.formulas import inline, tex
 from derivations.notation import Domain
 from derivations.proof import Finding, Proof, Step
-from derivations.reduction import Undecided
+from derivations.reduction import UndecidedError
 
 STATEMENTS: dict[str, Statement] = {}
 """Every statement by its id, in the order of the theory."""
@@ -126,7 +126,7 @@ class Statement:
         try:
             steps = self.prove(**altered)
             findings = tuple(step.check(self.domain, random) for step in steps)
-        except Undecided as error:
+        except UndecidedError as error:
             steps, reason = (), str(error)
         seconds = perf_counter() - start
         return Verdict(self.name, self.sentence(altered), mutant.name if mutant else "", steps, findings, seconds, reason)

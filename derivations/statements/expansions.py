@@ -22,6 +22,7 @@ from derivations.notation import (
     K,
     L,
     M,
+    NonZero,
     Reals,
     a,
     b,
@@ -46,6 +47,8 @@ from derivations.statements.modes import BALANCED, FAMILY, MEMBER, ONE_PREDICTOR
 star_A, star_B = (Symbol(f"u_*{name}", positive=True) for name in "AB")
 SMALL_START = ("epsilon tends to 0",)
 DEEP: Domain = {L: Integers(2, 4), M: Integers(1, 3), a: Integers(2, 6), b: Integers(1, 4), x: UNIT}
+DISTINCT: Domain = {star_A**b - star_B**b: NonZero(), star_A**M - star_B**M: NonZero()}
+"""rho_A and rho_B differ."""
 
 
 def time_from(member: Member, start: Expr = x) -> Expr:
@@ -129,8 +132,8 @@ mae_dominant_term.mutant("half the logarithm", logarithm=-log(epsilon) / (2 * la
     "first-term-that-knows-rho",
     claim="For a - 1 > b the difference of the times of equal lambda is {term} to leading order: rho enters at the "
     "relative order epsilon^(b/L).",
-    hypotheses=(*BALANCED, *FAMILY, *SMALL_START),
-    domain=DEEP,
+    hypotheses=(*BALANCED, *FAMILY, "rho_A and rho_B differ", *SMALL_START),
+    domain={**DEEP, **DISTINCT},
 )
 def first_term_that_knows_rho(
     term: Expr = epsilon ** (-(a - 1 - b) / L) / ((a - 1 - b) * lam) * (1 / rho_A - 1 / rho_B),
@@ -154,8 +157,8 @@ first_term_that_knows_rho.mutant(
 @statement(
     "jepa-first-term-that-knows-rho",
     claim="For L > 1 JEPA's times of equal lambda differ by {term} to leading order: not the last term of the sum, the second.",
-    hypotheses=(*BALANCED, "L > 1", *SMALL_START),
-    domain=DEEP,
+    hypotheses=(*BALANCED, "L > 1", "rho_A and rho_B differ", *SMALL_START),
+    domain={**DEEP, **DISTINCT},
 )
 def jepa_first_term(
     term: Expr = epsilon ** (-(2 * L - 2) / L) / ((2 * L - 2) * lam) * (1 / rho_A - 1 / rho_B),

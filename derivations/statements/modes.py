@@ -7,7 +7,7 @@ from sympy import Expr, S
 from derivations.gradient_flow import LOSSES, Member, balanced_rate, gradient_flow, mode
 from derivations.notation import L, M, N, a, b, lam, rho, sigma, t, u, ustar, v, w, z
 from derivations.proof import Identity, Positive, Proof, Step
-from derivations.reduction import Undecided
+from derivations.reduction import UndecidedError
 from derivations.statement import SAXE_PAPER, statement
 
 SHARED = ("the layers of each kind share their amplitude",)
@@ -89,7 +89,7 @@ def _mode(objective: str, rate: Expr) -> Proof:
     flow = gradient_flow(LOSSES[objective])
     found = balanced_rate(flow)
     if found is None:
-        raise Undecided("The flow leaves the balanced line.")
+        raise UndecidedError("The flow leaves the balanced line.")
     return (
         Identity(
             "On v = u both layers move alike, so the flow stays there.", flow.encoder.subs(v, u), flow.predictor.subs(v, u)

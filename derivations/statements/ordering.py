@@ -40,6 +40,7 @@ from derivations.statement import statement
 from derivations.statements.closed_forms import TWO_AT_LEAST
 from derivations.statements.expansions import (
     DEEP,
+    DISTINCT,
     SMALL_START,
     at,
     dominates,
@@ -51,7 +52,7 @@ from derivations.statements.expansions import (
 )
 from derivations.statements.modes import BALANCED, FAMILY, ONE_PREDICTOR_LAYER
 
-EQUAL_LAMBDA = ("equal lambda",)
+EQUAL_LAMBDA = ("equal lambda", "rho_A and rho_B differ")
 
 
 @statement(
@@ -59,7 +60,7 @@ EQUAL_LAMBDA = ("equal lambda",)
     claim="For L > 1 JEPA's t(rho_A)/t(rho_B) is 1 + {correction} to leading order: higher rho first, and the more so "
     "the deeper the encoder.",
     hypotheses=(*BALANCED, "L > 1", *EQUAL_LAMBDA, *SMALL_START),
-    domain=DEEP,
+    domain={**DEEP, **DISTINCT},
 )
 def jepa_equal_lambda_ratio(
     correction: Expr = (2 * L + M - 2) / (2 * L - 2) * (1 / rho_A - 1 / rho_B) * epsilon ** (M / L),
@@ -89,7 +90,7 @@ jepa_equal_lambda_ratio.mutant(
     "deeper-predictor-weakens-the-bias",
     claim="One more predictor layer multiplies JEPA's correction {correction} by {factor}, which tends to 0 with epsilon.",
     hypotheses=(*BALANCED, "L > 1", *EQUAL_LAMBDA, *SMALL_START),
-    domain=DEEP,
+    domain={**DEEP, **DISTINCT},
 )
 def deeper_predictor_weakens(
     correction: Expr = (2 * L + M - 2) / (2 * L - 2) * (1 / rho_A - 1 / rho_B) * epsilon ** (M / L),
@@ -115,7 +116,7 @@ deeper_predictor_weakens.mutant(
     "jepa-equal-lambda-ratio-one-layer",
     claim="For L = 1 JEPA's t(rho_A)/t(rho_B) is 1 - {correction} to leading order.",
     hypotheses=(*BALANCED, "L = 1", *EQUAL_LAMBDA, *SMALL_START),
-    domain={M: Integers(1, 3)},
+    domain={M: Integers(1, 3), **DISTINCT},
 )
 def jepa_equal_lambda_ratio_one_layer(
     correction: Expr = M * (1 / rho_A - 1 / rho_B) * epsilon**M * log(epsilon),

@@ -9,7 +9,7 @@ from flint import arb
 from sympy import Rational, S
 
 import dynamics as dyn
-from derivations.balls import NotANumber, precision
+from derivations.balls import NotANumberError, precision
 from derivations.certified_time import Setting, critical_time, exact, time_between
 from derivations.expression import LossError
 from derivations.fixed_points import fixed_points, polynomial
@@ -122,7 +122,7 @@ def test_an_enclosure_holds_for_all_of_its_ends():
 
 
 def test_no_time_leads_across_a_fixed_point():
-    with pytest.raises(NotANumber):
+    with pytest.raises(NotANumberError):
         time_between(rate_of(u * (1 - u)), arb("0.5"), arb(2), 128)
 
 

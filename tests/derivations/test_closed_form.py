@@ -6,7 +6,7 @@ import pytest
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
-from sympy import Add, Expr, Integer, Integral, Rational, S, atan, integrate, log, sqrt, symbols
+from sympy import Add, Expr, Integer, Integral, Rational, S, atan, integrate, log, oo, sqrt, symbols
 
 from derivations.balls import enclosed
 from derivations.closed_form import (
@@ -70,17 +70,19 @@ def test_whatever_sympy_answers_is_accepted_only_if_it_is_right(depth: int) -> N
     assert is_antiderivative(answer, pace(depth), u) == (off < 1e-30)
 
 
-def test_the_dropped_logarithms_are_worth_two_per_cent_of_a_time() -> None:
+def test_the_dropped_logarithms_are_worth_a_per_cent_of_a_time() -> None:
     ends = [{lam: S.One, rho: S.One, u: at} for at in (Rational(1, 10), Rational(9, 10))]
-    drop = (DROPPED[2] + log(rho ** Rational(1, 3) - u) * 0).subs(log(u - rho ** Rational(1, 3)), log(rho ** Rational(1, 3) - u))
-    answered = enclosed(drop, ends[1]) - enclosed(drop, ends[0])
+    real = DROPPED[2].subs(log(u - rho ** Rational(1, 3)), log(rho ** Rational(1, 3) - u))
+    answered = enclosed(real, ends[1]) - enclosed(real, ends[0])
     truth = enclosed(Integral(pace(2), (u, Rational(1, 10), Rational(9, 10))), ends[0])
-    assert 0.01 < abs(float(answered / truth) - 1) < 0.1
+    assert 0.005 < abs(float(answered / truth) - 1) < 0.05
 
 
-def _two_layers(arc: Expr, quadratic: Expr = Rational(1, 6), pole: Expr = Rational(1, 3)) -> Expr:
+def _two_layers(arc: Expr, by_quadratic: int | Expr = 6, by_pole: int = 3) -> Expr:
     y = u / ustar
-    return (-1 / y - pole * log(1 - y) + quadratic * log(1 + y + y**2) + arc * atan((2 * y + 1) / sqrt(3))) / (lam * ustar)
+    return (-1 / y - log(1 - y) / by_pole + log(1 + y + y**2) / by_quadratic + arc * atan((2 * y + 1) / sqrt(3))) / (
+        lam * ustar
+    )
 
 
 def test_the_antiderivative_with_all_its_roots_is_accepted() -> None:
@@ -92,9 +94,9 @@ def test_the_antiderivative_with_all_its_roots_is_accepted() -> None:
     [
         _two_layers(S.Zero),
         _two_layers(1 / sqrt(S(3))),
-        _two_layers(-1 / sqrt(S(3)), quadratic=Rational(1, 3)),
-        _two_layers(-1 / sqrt(S(3)), quadratic=S.Zero),
-        _two_layers(-1 / sqrt(S(3)), pole=S.One),
+        _two_layers(-1 / sqrt(S(3)), by_quadratic=3),
+        _two_layers(-1 / sqrt(S(3)), by_quadratic=oo),
+        _two_layers(-1 / sqrt(S(3)), by_pole=1),
         _two_layers(-1 / sqrt(S(3))) + u * Rational(1, 10**50),
         2 * _two_layers(-1 / sqrt(S(3))),
         -1 / (lam * u),
@@ -150,7 +152,7 @@ def test_head_and_tail_are_what_the_closed_form_is_made_of(exponent: int, satura
 @pytest.mark.parametrize(
     ("exponent", "saturation", "cases"),
     [
-        (2 * L, S.One, ["" for _ in range(1)]),
+        (2 * L, S.One, [""]),
         (L, L + 1, ["a > 1", "a = 1"]),
         (2 * L + M - 1, M, ["K = ceil((a-1)/b), c = K b - (a-1) > 0", "K = (a-1)/b is whole"]),
     ],
@@ -176,9 +178,7 @@ def test_antiderivatives_for_any_depth_are_those_of_each_depth(depth: int, predi
             "K = ceil((a-1)/b), c = K b - (a-1) > 0": excess > 0,
             "K = (a-1)/b is whole": excess == 0,
         }
-        formula = next(
-            formula for condition, formula in general_antiderivative(member.a, member.b) if by_condition[condition]
-        )
+        formula = next(formula for condition, formula in general_antiderivative(member.a, member.b) if by_condition[condition])
         found = formula.subs({K: count, c: excess}).subs(layers).doit()
         assert is_antiderivative(found, x**-exponent / (1 - x**saturation), x)
 

@@ -16,7 +16,15 @@ TIME = critical_time(Member(lam, a, b, rho))
 BY = {lam: BY_LAMBDA, rho: BY_RHO, epsilon: BY_EPSILON, p: BY_FRACTION}
 AMPLITUDES = {x0: epsilon ** (1 / L) / rho ** (1 / b), x1: p ** (1 / L)}
 POINTS = [
-    {L: Integer(depth), a: Integer(exponent), b: Integer(saturation), lam: Rational(2, 3), rho: capacity, epsilon: start, p: share}
+    {
+        L: Integer(depth),
+        a: Integer(exponent),
+        b: Integer(saturation),
+        lam: Rational(2, 3),
+        rho: capacity,
+        epsilon: start,
+        p: share,
+    }
     for depth, exponent, saturation in ((1, 1, 2), (1, 2, 1), (2, 4, 1), (3, 3, 4), (2, 5, 2), (4, 7, 3))
     for capacity, start, share in (
         (Rational(6, 7), Rational(1, 1000), Rational(1, 2)),

@@ -1,6 +1,9 @@
 """The expansion for a small start: its terms are the exact time's, and what it leaves out vanishes."""
 
+from itertools import pairwise
+
 import pytest
+from flint import arb
 from sympy import Add, Expr, Integer, Rational, S, expand, log
 
 from derivations.balls import enclosed, precision
@@ -27,8 +30,14 @@ def member(exponent: int, saturation: int) -> Member:
     return Member(lam, Integer(exponent), Integer(saturation), rho)
 
 
-def value(expression: Expr, start: Rational) -> float:
+def value(expression: Expr, start: Rational) -> arb:
     return enclosed(expression, {**POINT, epsilon: start})
+
+
+def left_out(exponent: int, saturation: int, first: Expr) -> Expr:
+    """The coefficient of the first power left out: that of a geometric series, integrated."""
+    steps = (exponent - 1 - first) / Integer(saturation)
+    return 1 / (first * lam * rho**steps)
 
 
 @pytest.mark.parametrize(("exponent", "saturation"), EXPONENTS)
@@ -41,13 +50,7 @@ def test_what_is_left_out_vanishes_with_the_start_at_its_own_order(exponent: int
     for start in (Rational(1, 10**12), Rational(1, 10**16)):
         with precision(512):
             left = float((value(whole, start) - value(terms, start)) * value(epsilon ** (first / L), start))
-        assert left == pytest.approx(float(value(LEFT_OUT(exponent, saturation, first), start)), rel=1e-4)
-
-
-def LEFT_OUT(exponent: int, saturation: int, first: Expr) -> Expr:  # noqa: N802
-    """The coefficient of the first power left out: that of a geometric series, integrated."""
-    steps = (exponent - 1 - first) / Integer(saturation)
-    return 1 / (first * lam * rho**steps)
+        assert left == pytest.approx(float(value(left_out(exponent, saturation, first), start)), rel=1e-4)
 
 
 @pytest.mark.parametrize(("exponent", "saturation"), EXPONENTS)
@@ -63,7 +66,7 @@ def test_the_orders_fall_by_b_and_the_singular_ones_are_all_there(exponent: int,
     found = member(exponent, saturation)
     count = -(-(exponent - 1) // saturation)
     orders = [order(found, Integer(k)) for k in range(1, count + 2)]
-    assert all(one - other == saturation for one, other in zip(orders, orders[1:], strict=False))
+    assert all(one - other == saturation for one, other in pairwise(orders))
     assert all(power > 0 for power in orders[:count])
     assert orders[count] <= 0
     starts = [term for term in expansion(found) if term.has(epsilon)]

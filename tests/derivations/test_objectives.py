@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Expr, Integer, expand
 
@@ -68,6 +68,7 @@ def test_a_supervised_network_counts_its_last_layer_as_the_decoder() -> None:
     assert expand(member.b.subs({L: N - 1, M: 1}) - N) == 0
 
 
+@settings(max_examples=50)
 @given(objectives())
 def test_exponents_agree_for_any_objective(objective: Objective) -> None:
     member = derived(objective)
@@ -81,6 +82,7 @@ def test_the_mode_stands_still_at_the_fixed_point(name: str) -> None:
     assert vanishes(layer_fixed_point(member) ** member.b - rho)
 
 
+@settings(max_examples=50)
 @given(objectives(max_depth=12), st.floats(0.01, 10.0))
 def test_the_asymptote_is_the_product_of_fixed_layers(objective: Objective, capacity: float) -> None:
     twin = enclosed(layer_fixed_point(derived(objective)) ** objective.depth, {rho: Integer(1) * _exact(capacity)})

@@ -32,7 +32,7 @@ from derivations.integrals import Duration, Tail
 from derivations.notation import UNIT, Domain, Integers, L, M, Reals, a, b, n, range_of, rho, sigma, u, v, x, x0, x1, z
 from derivations.reduction import (
     Germ,
-    Undecided,
+    UndecidedError,
     diverges_at_zero,
     germ,
     is_positive,
@@ -134,7 +134,9 @@ def test_logarithms_of_negative_numbers_keep_their_imaginary_part() -> None:
 
 coefficients = st.integers(-4, 4).filter(bool).map(Integer)
 exponents = st.builds(lambda one, by_depth: one + by_depth * L, st.integers(-3, 3), st.integers(-2, 2))
-monomials = st.builds(lambda c, i, j, k: c * u**i * rho**j * v ** (k * M), coefficients, exponents, exponents, st.integers(-2, 2))
+monomials = st.builds(
+    lambda c, i, j, k: c * u**i * rho**j * v ** (k * M), coefficients, exponents, exponents, st.integers(-2, 2)
+)
 sums = st.lists(monomials, min_size=1, max_size=3).map(lambda terms: Add(*terms))
 REWRITTEN = {
     "expanded": lambda whole: whole.expand(power_exp=True),
@@ -152,11 +154,13 @@ def at_random(expression: Expr, seed: int = 0) -> dict[Symbol, Rational]:
 
 
 @pytest.mark.parametrize("how", REWRITTEN)
+@settings(max_examples=50)
 @given(whole=sums)
 def test_rewriting_changes_nothing(how: str, whole: Expr) -> None:
     assert vanishes(whole - REWRITTEN[how](whole))
 
 
+@settings(max_examples=50)
 @given(sums, sums)
 def test_what_vanishes_is_zero_at_a_point_and_what_does_not_is_not(one: Expr, other: Expr) -> None:
     product = (one * other).expand() - one * other
@@ -248,7 +252,7 @@ def test_what_fails_somewhere_or_is_not_known_is_not_positive(expression: Expr, 
 
 @pytest.mark.parametrize("expression", [L - 1, rho - 1, x - z, L - M, log(rho), x - x**L], ids=str)
 def test_a_sign_that_varies_is_undecided(expression: Expr) -> None:
-    with pytest.raises(Undecided, match="sign of .* is not decided"):
+    with pytest.raises(UndecidedError, match=r"sign of .* is not decided"):
         sign(expression, {})
 
 
@@ -256,20 +260,21 @@ def test_the_sign_of_zero_is_zero_in_any_form() -> None:
     assert sign(u ** (L + 1) - u * u**L, {}) == 0
 
 
+@settings(max_examples=50)
 @given(sums)
 def test_a_decided_sign_is_that_of_the_numbers(whole: Expr) -> None:
     try:
         found = sign(whole, {})
-    except Undecided:
+    except UndecidedError:
         assume(False)
     values = [evaluate(whole, at_random(whole, seed)) for seed in range(5)]
     assert all((value > 0) - (value < 0) == found for value in values)
 
 
-@pytest.mark.xfail(strict=True, reason="A symbol that is merely real, or merely whole, is taken to be positive.")
 @pytest.mark.parametrize("symbol", [real, Symbol("k", integer=True), complex_number], ids=str)
 def test_a_symbol_of_unknown_range_is_not_taken_to_be_positive(symbol: Symbol) -> None:
-    assert not is_positive(symbol, {})
+    with pytest.raises(UndecidedError, match=r"The range of . is not known"):
+        is_positive(symbol, {})
 
 
 # --- limits ---------------------------------------------------------------------------------------------------------------
@@ -314,7 +319,7 @@ def test_limits_are_those_of_the_textbook(expression: Expr, limit: Expr) -> None
     ids=str,
 )
 def test_what_has_no_finite_limit_is_undecided(expression: Expr) -> None:
-    with pytest.raises(Undecided):
+    with pytest.raises(UndecidedError):
         limit_at_zero(expression, x, DEEP)
 
 
@@ -329,7 +334,7 @@ def test_what_has_no_finite_limit_is_undecided(expression: Expr) -> None:
     ids=str,
 )
 def test_leading_terms_that_cancel_are_undecided(expression: Expr) -> None:
-    with pytest.raises(Undecided, match="cancel"):
+    with pytest.raises(UndecidedError, match="cancel"):
         limit_at_zero(expression, x, DEEP)
 
 
@@ -350,7 +355,7 @@ def test_leading_terms_that_cancel_are_undecided(expression: Expr) -> None:
     ids=str,
 )
 def test_what_the_reducer_does_not_know_is_undecided(expression: Expr) -> None:
-    with pytest.raises(Undecided):
+    with pytest.raises(UndecidedError):
         limit_at_zero(expression, x, {L: Integers(1), M: Integers(1)})
 
 
@@ -397,7 +402,7 @@ def test_a_claimed_limit_is_what_tiny_values_come_near(one: Expr, other: Expr) -
     assume(not vanishes(other))
     try:
         found = limit_at_zero(one / other, x, {})
-    except Undecided:
+    except UndecidedError:
         assume(False)
     assert abs(float(enclosed(one / other - found, {x: TINY}))) < 0.01
 
@@ -407,7 +412,7 @@ def test_what_is_called_unbounded_exceeds_any_bound_that_its_order_allows(one: E
     assume(not vanishes(other))
     try:
         found = diverges_at_zero(one / other, x, {})
-    except Undecided:
+    except UndecidedError:
         assume(False)
     assume(found)
     assert abs(enclosed(one / other, {x: TINY})) > 100
@@ -416,7 +421,6 @@ def test_what_is_called_unbounded_exceeds_any_bound_that_its_order_allows(one: E
 # --- where the ends of the integrals do not tend to 0, and where a coefficient does ---------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="Small ends of Tail and Duration are taken for granted.")
 @pytest.mark.parametrize(
     "expression",
     [
@@ -430,11 +434,10 @@ def test_what_is_called_unbounded_exceeds_any_bound_that_its_order_allows(one: E
     ids=str,
 )
 def test_an_integral_whose_end_does_not_tend_to_zero_is_undecided(expression: Expr) -> None:
-    with pytest.raises(Undecided):
+    with pytest.raises(UndecidedError):
         limit_at_zero(expression, x, DEEP)
 
 
-@pytest.mark.xfail(strict=True, reason="A coefficient that is 0 for some depth or parameter is taken for nonzero.")
 @pytest.mark.parametrize(
     "expression",
     [
@@ -449,11 +452,9 @@ def test_an_integral_whose_end_does_not_tend_to_zero_is_undecided(expression: Ex
 )
 def test_a_limit_that_is_another_where_a_coefficient_vanishes_is_undecided(expression: Expr) -> None:
     """All of them are claimed to tend to 0; at L = 1, L = M or rho = 1 they tend to 1."""
-    with pytest.raises(Undecided):
+    with pytest.raises(UndecidedError):
         limit_at_zero(expression, x, {x: UNIT})
 
 
-@pytest.mark.xfail(strict=True, reason="A product with a hidden zero has a leading term.")
 def test_a_hidden_zero_does_not_diverge() -> None:
-    with pytest.raises(Undecided):
-        diverges_at_zero(Mul((rho + 1) ** 2 - rho**2 - 2 * rho - 1, 1 / x, evaluate=False), x, {})
+    assert not diverges_at_zero(Mul((rho + 1) ** 2 - rho**2 - 2 * rho - 1, 1 / x, evaluate=False), x, {})

@@ -63,9 +63,14 @@ class Draw:
         """What the symbols stand for, a feature at a time."""
         for growth, capacity in zip(self.features.lam.tolist(), self.features.rho.tolist(), strict=True):
             yield {
-                **{L: Integer(self.objective.depth), M: Integer(self.objective.predictor_depth)},
-                **{a: Integer(self.objective.a), b: Integer(self.objective.b)},
-                **{lam: exact(growth), rho: exact(capacity), epsilon: exact(self.epsilon), p: exact(self.fraction)},
+                L: Integer(self.objective.depth),
+                M: Integer(self.objective.predictor_depth),
+                a: Integer(self.objective.a),
+                b: Integer(self.objective.b),
+                lam: exact(growth),
+                rho: exact(capacity),
+                epsilon: exact(self.epsilon),
+                p: exact(self.fraction),
             }
 
 
@@ -233,9 +238,7 @@ def errors_of_the_expansion(draw: Draw) -> dict[str, np.ndarray]:
     logarithm = balls(draw, expansions.logarithm(derived) if whole else S.Zero)
     ends = balls(draw, Add(*(expansions.end_term(derived, n) for n in orders)))
     excess = count * derived.b - (derived.a - 1)
-    rest = balls(
-        draw, expansions.constant_beside_logarithm(derived) if whole else expansions.constant_of_tail(derived, excess)
-    )
+    rest = balls(draw, expansions.constant_beside_logarithm(derived) if whole else expansions.constant_of_tail(derived, excess))
     assert found.terms.shape == (len(draw.features), count)
     with precision(256):
         constant = [one - other for one, other in zip(rest, ends, strict=True)]

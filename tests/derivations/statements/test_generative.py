@@ -1,4 +1,4 @@
-"""Generative models: the statements, their mutants, and masks, signals and regressions counted out in numbers."""
+"""Generative models: masks, signals and regressions counted out in numbers."""
 
 from itertools import combinations, product
 
@@ -8,36 +8,6 @@ from numpy.testing import assert_allclose
 
 from derivations.statement import STATEMENTS
 from derivations.statements import generative  # noqa: F401
-
-NAMES = (
-    "independent-mask-moments",
-    "full-target-moments",
-    "complementary-target-moments",
-    "masked-lambda-and-rho-rise-together",
-    "ar1-moments",
-    "ar1-noise-moves-rho-not-lambda",
-    "rank-k-optimum-orders-by-lambda-rho",
-)
-MUTANTS = [pytest.param(name, mutant, id=f"{name}: {mutant.name}") for name in NAMES for mutant in STATEMENTS[name].mutants]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_statement_is_proved(name):
-    verdict = STATEMENTS[name].examine()
-    assert verdict.proved, verdict.failure
-
-
-@pytest.mark.parametrize(("name", "mutant"), MUTANTS)
-def test_mutant_is_rejected_by_either_half(name, mutant):
-    verdict = STATEMENTS[name].examine(mutant)
-    assert not verdict.proved
-    assert verdict.refuted
-    assert not all(finding.reduced for finding in verdict.findings)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_three_mutants_at_least(name):
-    assert len(STATEMENTS[name].mutants) >= 3
 
 
 def claimed(name: str, formula: str, **values: float) -> float:

@@ -16,14 +16,15 @@ MUTANTS = [pytest.param(each, mutant, id=f"{each.name}: {mutant.name}") for each
 THEORY = """
     jepa-gradients mae-gradients jepa-matrix-gradients mae-matrix-gradients diagonal-stays-diagonal
     diagonal-entries-obey-the-scalar-system layers-stay-equal jepa-conserves-balance mae-conserves-balance jepa-mode
-    mae-mode jepa-product-mode mae-product-mode one-curve-two-clocks jepa-asymptote mae-asymptote approach-rate closed-form
-    closed-form-with-logarithm jepa-critical-time supervised-is-mae two-layer-sigmoid logistic-clock critical-time jepa-expansion
-    mae-expansion expansion expansion-with-logarithm dominant-term first-term-that-knows-rho elasticity-lambda elasticity-rho
-    elasticity-epsilon elasticity-fraction critical-time-is-monotone jepa-equal-lambda-ratio jepa-equal-lambda-ratio-one-layer
-    mae-equal-lambda-ratio mae-equal-lambda-ratio-one-layer deeper-predictor-weakens-the-bias sharp-epsilon
-    lambda-decides-for-a-small-start depth-limit depth-crossover depth-at-which-the-asymptote-falls-below-the-start
-    independent-mask-moments ar1-moments rank-k-optimum-orders-by-lambda-rho ema-fixed-point unbalanced-asymptote
-    predictor-rate-asymptote weight-decay-fold negative-lambda-decay zero-lambda-decay
+    mae-mode jepa-product-mode mae-product-mode one-curve-two-clocks jepa-asymptote mae-asymptote approach-rate
+    closed-form closed-form-with-logarithm jepa-critical-time supervised-is-mae two-layer-sigmoid logistic-clock
+    critical-time jepa-expansion mae-expansion expansion expansion-with-logarithm dominant-term
+    first-term-that-knows-rho elasticity-lambda elasticity-rho elasticity-epsilon elasticity-fraction
+    critical-time-is-monotone jepa-equal-lambda-ratio jepa-equal-lambda-ratio-one-layer mae-equal-lambda-ratio
+    mae-equal-lambda-ratio-one-layer deeper-predictor-weakens-the-bias sharp-epsilon lambda-decides-for-a-small-start
+    depth-limit depth-crossover depth-at-which-the-asymptote-falls-below-the-start independent-mask-moments ar1-moments
+    rank-k-optimum-orders-by-lambda-rho ema-fixed-point unbalanced-asymptote predictor-rate-asymptote weight-decay-fold
+    negative-lambda-decay zero-lambda-decay
 """.split()
 
 
