@@ -26,6 +26,8 @@ class Lindyn(click.Group):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the whole program; a standard output that cannot be written ends it with one sentence and exit code 1."""
+        if sys.stderr is None:  # closed: remarks and errors must not go to standard output instead
+            sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
         try:
             return super().main(*args, **kwargs)
         except OSError as error:

@@ -169,7 +169,9 @@ def document_options(*formats: str) -> Callable[[Command], Command]:
         )
         @wraps(command)
         def wrapped(text_format: str | None, path: str | None, **options: Any) -> None:
-            command(document=Document(formats, text_format, None if path == "-" else path), **options)
+            document = Document(formats, text_format, None if path == "-" else path)
+            document.check()
+            command(document=document, **options)
 
         return wrapped
 

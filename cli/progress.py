@@ -10,7 +10,7 @@ from contextlib import contextmanager
 @contextmanager
 def progress(total: int, task: str) -> Iterator[Callable[[str], None]]:
     """Yield a function that counts one piece of work as done and says which."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda done: None
         return
     from rich.console import Console

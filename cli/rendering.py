@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 SHOWN_ROWS = 1000
 UNLIMITED = 10_000
 NARROW = 18
+NARROWEST_GRID = 90
+"""Columns of a terminal below which a table of sentences is shown row by row."""
+
 KEYS = ("feature", "objective", "depth", "predictor_depth", "epsilon", "fraction", "rank", "time")
 """Columns repeated in every part of a table that is wider than the terminal, where they vary."""
 
@@ -52,8 +55,7 @@ class Output:
                 _write(table, table_format, stream, caption)
             click.echo(f"{len(table)} rows written to {self.path}.", err=True)
             return
-        if sys.stdout is None:
-            raise click.ClickException("Standard output is closed; add --output FILE.")
+        _refuse_closed()
         if table_format == "parquet" and sys.stdout.isatty():
             raise click.UsageError("Parquet is not for a terminal; add --output FILE.")
         _write(table, table_format, sys.stdout.buffer, caption)
@@ -83,8 +85,15 @@ class Document:
     text_format: str | None
     path: str | None
 
+    def check(self) -> None:
+        """Refuse what could not be written, before it is computed."""
+        self._format()
+        if self.path is None:
+            _refuse_closed()
+
     def write(self, **renderings: Callable[[], str]) -> None:
         """Write the text that the rendering of the chosen format makes."""
+        self.check()
         text = renderings[self._format()]()
         if self.path:
             from dynamics.files import replaced
@@ -93,8 +102,6 @@ class Document:
                 stream.write(text.encode())
             click.echo(f"{self.path} written.", err=True)
             return
-        if sys.stdout is None:
-            raise click.ClickException("Standard output is closed; add --output FILE.")
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()
 
@@ -108,6 +115,11 @@ class Document:
                 f"The ending of --output {self.path} names no format; add --format {', '.join(self.formats)}."
             )
         return named
+
+
+def _refuse_closed() -> None:
+    if sys.stdout is None:
+        raise click.ClickException("Standard output is closed; add --output FILE.")
 
 
 def note(text: str) -> None:
@@ -139,11 +151,15 @@ def readable(table: Table, caption: str = "") -> str:
 
 def terminal_width(otherwise: int) -> int:
     """Columns of the terminal, or what to take where there is none."""
-    if not sys.stdout.isatty():
+    if not _watched():
         return otherwise
     from shutil import get_terminal_size
 
     return get_terminal_size().columns
+
+
+def _watched() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def _parts(columns: Columns, width: int) -> list[Columns]:
@@ -163,8 +179,19 @@ def _parts(columns: Columns, width: int) -> list[Columns]:
     return parts
 
 
-def wrapped(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of sentences, wrapped to the width of the terminal; the first column gets what the others leave."""
+def wrapped(headings: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
+    """A table of sentences above a caption, wrapped to the terminal; the first column gets what the others leave.
+
+    The first line of a first cell names its row. A narrow terminal shows the rows one below the other.
+    """
+    from textwrap import fill
+
+    width = terminal_width(140)
+    table = _stacked(headings, rows, width) if width < NARROWEST_GRID else _beside(headings, rows, width)
+    return "\n\n".join([table.rstrip("\n"), *([fill(caption, width)] if caption else [])]) + "\n"
+
+
+def _beside(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:
     grid = _grid()
     grid.expand = True
     first, *others = headings
@@ -174,7 +201,21 @@ def wrapped(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     for row in rows:
         grid.add_row(*row)
         grid.add_row()
-    return _printed(grid, terminal_width(140))
+    return _printed(grid, width)
+
+
+def _stacked(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:
+    """Each row as its name, its other cells after their headings, and what follows the name."""
+    from textwrap import TextWrapper
+
+    indented = TextWrapper(width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+
+    def block(row: Sequence[str]) -> str:
+        name, *sentences = row[0].split("\n")
+        told = "; ".join(f"{heading}: {cell}" for heading, cell in zip(headings[1:], row[1:], strict=True) if cell)
+        return "".join(f"{text}\n" for text in (name, *map(indented.fill, (told, *sentences))))
+
+    return "\n".join(map(block, rows))
 
 
 def _grid() -> Grid:
@@ -190,7 +231,7 @@ def _printed(grid: Grid, width: int) -> str:
     from rich.console import Console
 
     text = StringIO()
-    console = Console(file=text, width=width, force_terminal=sys.stdout.isatty(), highlight=False, emoji=False, markup=False)
+    console = Console(file=text, width=width, force_terminal=_watched(), highlight=False, emoji=False, markup=False)
     console.print(grid)
     return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 

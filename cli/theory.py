@@ -29,14 +29,18 @@ def _complete_objective(_context: click.Context, _param: click.Parameter, incomp
 @main.command(short_help="The derivation from the loss to the critical time.")
 @click.argument("objective", required=False, metavar="[OBJECTIVE]", shell_complete=_complete_objective)
 @click.option("--loss", metavar="EXPRESSION", help="Your own loss of one feature instead of an OBJECTIVE.")
-@click.option("--depth", type=int, help="Layers L of the encoder (all layers, for supervised); by default any number.")
 @click.option(
-    "--predictor-depth", type=int, help="Layers M of the predictor or decoder; by default any number, with numbers 1."
+    "--depth", type=int, help="Layers L of the encoder (all layers, for supervised); without it the symbol L, any depth."
 )
-@several("--lambda", float, "Covariance of a feature: adds its critical time in numbers (needs --rho and --depth).")
-@several("--rho", float, "Regression coefficient of the same feature.")
-@several("--epsilon", float, "With --lambda: amplitude of the encoder product at the start.", [0.01])
-@several("--fraction", float, "With --lambda: fraction of the asymptote that counts as learned.", [0.5])
+@click.option(
+    "--predictor-depth",
+    type=int,
+    help="Layers M of the predictor or decoder; without it the symbol M, any depth, but 1 with --lambda.",
+)
+@several("--lambda", float, "Covariance of each feature: adds its critical time in numbers; goes with --rho and --depth.")
+@several("--rho", float, "Regression coefficient of each feature; pairs up with --lambda in order, a single one serves all.")
+@several("--epsilon", float, "With --lambda: start of the encoder product; each is combined with each feature.", [0.01])
+@several("--fraction", float, "With --lambda: share of the asymptote; each is combined with each feature and start.", [0.5])
 @document_options("text", "latex", "json")
 def derive(
     document: Document,
@@ -69,10 +73,13 @@ def derive(
         raise click.UsageError("--lambda and --rho go together.")
     if not lam:
         refuse_unused("derive without --lambda and --rho", "epsilon", "fraction")
+    if lam and depth is None:
+        raise click.UsageError("--depth is needed for numbers: add --depth.")
     if lam and predictor_depth is None:
         predictor_depth = 1
+    points = settings(lam, rho, epsilon, fraction)
     derivation = derivation_of(objective, loss, depth, predictor_depth)
-    found = answers(derivation, settings(lam, rho, epsilon, fraction))
+    found = answers(derivation, points)
     document.write(
         text=lambda: as_text(derivation, found, terminal_width(120)),
         latex=lambda: as_latex(derivation, found),
@@ -98,7 +105,7 @@ def verify(document: Document, statements: tuple[str, ...], listed: bool, mutant
     lindyn verify --mutants --output report.md
     """
     from derivations import report
-    from derivations.verification import count_tasks, selected
+    from derivations.verification import WorkerError, count_tasks, selected
     from derivations.verification import verify as run
 
     chosen = selected(statements)
@@ -106,8 +113,11 @@ def verify(document: Document, statements: tuple[str, ...], listed: bool, mutant
         refuse_unused("--list", "mutants", "workers")
         document.write(**report.listed(chosen, wrapped))
         return
-    with progress(count_tasks(chosen, mutants=mutants), "Proving") as done:
-        results = run(chosen, mutants=mutants, workers=workers, done=lambda verdict: done(verdict.statement))
+    try:
+        with progress(count_tasks(chosen, mutants=mutants), "Proving") as done:
+            results = run(chosen, mutants=mutants, workers=workers, done=lambda verdict: done(verdict.statement))
+    except WorkerError as error:
+        raise click.ClickException(str(error)) from None
     document.write(**report.written(results, chosen, wrapped))
     for line in (*report.failures(results), report.summary(results)):
         note(line)

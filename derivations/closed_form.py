@@ -7,11 +7,11 @@ T is a head of K = ceil((a-1)/b) powers and a tail: a logarithm where (a-1)/b is
 
 from __future__ import annotations
 
-from sympy import Expr, Integer, Rational, Sum, Symbol, ceiling, log
+from sympy import Add, Expr, Integer, S, Sum, Symbol, log
 
 from derivations.expansion import end_term, singular_term
 from derivations.gradient_flow import Member
-from derivations.integrals import Duration, Tail
+from derivations.integrals import Duration, Tail, head_and_tail
 from derivations.notation import K, L, epsilon, n, p, x, x0, x1
 from derivations.reduction import vanishes
 
@@ -32,17 +32,15 @@ def logarithmic_tail(b: Expr, x: Expr) -> Expr:
     return log(x) - log(1 - x**b) / b
 
 
-def antiderivative(a: int, b: int, x: Expr = x) -> Expr:
-    """An antiderivative of x**-a / (1 - x**b) on (0, 1), written out for whole numbers a >= 1 and b >= 1."""
-    count = int(ceiling(Rational(a - 1, b)))
+def antiderivative(a: Expr, b: Expr, x: Expr = x) -> Expr:
+    """An antiderivative of x**-a / (1 - x**b) on (0, 1), written out for rational numbers a and b > 0."""
+    count, c = head_and_tail(a, b)
     powers = [a - 1 - k * b for k in range(count)]
-    c = count * b - (a - 1)
-    tail = Tail(Integer(c), Integer(b), x) if c else logarithmic_tail(Integer(b), x)
-    return -sum(x**-m / Integer(m) for m in powers) + tail
+    return Add(*(-(x**-m) / m for m in powers), Tail(c, S(b), x) if c else logarithmic_tail(S(b), x))
 
 
-def duration(a: int, b: int, x0: Expr = x0, x1: Expr = x1) -> Expr:
-    """T_{a,b}(x0, x1), written out for whole numbers a and b."""
+def duration(a: Expr, b: Expr, x0: Expr = x0, x1: Expr = x1) -> Expr:
+    """T_{a,b}(x0, x1), written out for rational numbers a and b."""
     return antiderivative(a, b, x1) - antiderivative(a, b, x0)
 
 
@@ -63,12 +61,15 @@ def critical_time(member: Member) -> Expr:
 
 
 def general_antiderivative(a: Expr, b: Expr, x: Expr = x) -> list[tuple[str, Expr]]:
-    """(condition, antiderivative of x**-a / (1 - x**b)) for symbolic a and b, case by case; no condition is an empty string."""
-    if b == 1:
+    """(condition, antiderivative of x**-a / (1 - x**b)) case by case, the head as a sum; no condition is an empty string."""
+    if a.is_Rational and b.is_Rational:
+        count, c = head_and_tail(a, b)
+        return [("", head(a, b, Integer(count), x) + (Tail(c, b, x) if c else logarithmic_tail(b, x)))]
+    if b == 1 and (a - 1).is_nonnegative:
         return [("", head(a, b, a - 1, x) + logarithmic_tail(b, x))]
     if (b - a + 1).expand().is_positive:
         powers = -(x ** (1 - a)) / (a - 1)
-        return [("a > 1", powers + Tail((b - a + 1).expand(), b, x)), ("a = 1", logarithmic_tail(b, x))]
+        return [("a other than 1", powers + Tail((b - a + 1).expand(), b, x)), ("a = 1", logarithmic_tail(b, x))]
     sum_of_powers = head(a, b, K, x)
     return [
         ("K = ceil((a-1)/b), c = K b - (a-1) > 0", sum_of_powers + Tail(Symbol("c", integer=True, positive=True), b, x)),
@@ -77,10 +78,9 @@ def general_antiderivative(a: Expr, b: Expr, x: Expr = x) -> list[tuple[str, Exp
 
 
 def written_out_time(member: Member) -> tuple[Expr, ...]:
-    """The terms of the critical time for whole numbers a and b: powers of epsilon, powers of p, and the tail at both ends."""
-    count = int(ceiling(Rational(member.a - 1, member.b)))
-    c = Integer(count * member.b - (member.a - 1))
-    unit = member.capacity ** (-Rational(member.a - 1, member.b)) / member.growth
+    """The terms of the critical time for rational a and b: powers of epsilon, powers of p, and the tail at both ends."""
+    count, c = head_and_tail(member.a, member.b)
+    unit = member.capacity ** (-(member.a - 1) / member.b) / member.growth
     start, end = epsilon ** (1 / L) / layer_fixed_point(member), p ** (1 / L)
 
     def tail(x: Expr) -> Expr:
@@ -94,8 +94,8 @@ def written_out_time(member: Member) -> tuple[Expr, ...]:
 
 
 def written_out(expression: Expr) -> Expr:
-    """The expression with every T_{a,b} of whole numbers replaced by its closed form."""
+    """The expression with every T_{a,b} of rational numbers replaced by its closed form."""
     return expression.replace(
-        lambda part: isinstance(part, Duration) and part.args[0].is_Integer and part.args[1].is_Integer,
-        lambda found: duration(int(found.args[0]), int(found.args[1]), *found.args[2:]),
+        lambda part: isinstance(part, Duration) and part.args[0].is_Rational and part.args[1].is_Rational,
+        lambda found: duration(*found.args),
     )

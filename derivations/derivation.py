@@ -116,9 +116,11 @@ def _reduced(flow: Flow) -> tuple[Expr, Expr, Mapping[Expr, Expr]]:
     """v on the balanced line, du/dt there, and that as exponent -> coefficient."""
     line = balanced_line(flow)
     if line is None:
+        open_depths = flow.encoder.has(L, M) or flow.predictor.has(L, M)
+        advice = "a loss written for fixed numbers of layers needs --depth and --predictor-depth, and " if open_depths else ""
         raise LossError(
-            f"The loss has no balanced line: v = u is not kept by du/dt = {inline(flow.encoder)}, dv/dt = "
-            f"{inline(flow.predictor)}; a loss written for fixed numbers of layers needs --depth and --predictor-depth."
+            f"The loss has no balanced line: v = u is not kept by du/dt = {inline(flow.encoder)}, "
+            f"dv/dt = {inline(flow.predictor)}; {advice}a target made by the student itself stands in sg(...)."
         )
     rate = normal(flow.encoder.subs(v, line).subs(sigma**2, lam / rho))
     terms = powers_of_layer(rate)

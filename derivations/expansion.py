@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sympy import Expr, Integer, Rational, S, ceiling, log
+from sympy import Expr, Integer, S, log
 
 from derivations.gradient_flow import Member
-from derivations.integrals import Tail
+from derivations.integrals import Tail, head_and_tail
 from derivations.notation import L, epsilon, p
 
 
@@ -27,7 +27,7 @@ def end_term(member: Member, n: Expr) -> Expr:
 
 
 def dominant_term(member: Member) -> Expr:
-    """The critical time to leading order."""
+    """The critical time to leading order, for a >= 1; for a < 1 the time has a limit instead."""
     return singular_term(member, S.One) if member.a != 1 else logarithm(member)
 
 
@@ -47,9 +47,8 @@ def constant_of_tail(member: Member, c: Expr) -> Expr:
 
 
 def expansion(member: Member) -> tuple[Expr, ...]:
-    """The terms that do not vanish with epsilon, written out for whole numbers a and b."""
-    count = int(ceiling(Rational(member.a - 1, member.b)))
-    c = Integer(count * member.b - (member.a - 1))
+    """The terms that do not vanish with epsilon, written out for rational numbers a and b."""
+    count, c = head_and_tail(member.a, member.b)
     return (
         *(singular_term(member, Integer(n)) for n in range(1, count + 1)),
         *((constant_of_tail(member, c),) if c else (logarithm(member), constant_beside_logarithm(member))),

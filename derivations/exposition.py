@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from decimal import Decimal, localcontext
 from textwrap import fill, indent
 from typing import Any
 
@@ -11,13 +12,16 @@ from flint import arb
 from sympy import Rational
 
 from derivations.derivation import Derivation
-from derivations.formulas import displayed, drawn, inline, tex
-from derivations.latex import document, escaped
+from derivations.expression import MOST_DIGITS
+from derivations.formulas import drawn, inline, tex
+from derivations.latex import displayed, document, escaped, typeset
 from derivations.lines import Line
 from derivations.numbers import Answer
 
 MARGIN = "    "
 NARROWEST = 60
+MOST_OF_AMPLITUDE = 15
+READING = "Numbers are read as the decimals written; the digits shown are certified."
 
 
 def as_text(derivation: Derivation, answers: Sequence[Answer] = (), width: int = 120) -> str:
@@ -26,6 +30,7 @@ def as_text(derivation: Derivation, answers: Sequence[Answer] = (), width: int =
     blocks = [heading(derivation)]
     blocks += [_block(number, line, width) for number, line in enumerate(derivation.lines, 1)]
     blocks += [fill(_answered(answer), width, subsequent_indent=MARGIN) for answer in answers]
+    blocks += [fill(READING, width)] if answers else []
     return "\n\n".join(blocks) + "\n"
 
 
@@ -62,16 +67,17 @@ def _answered(answer: Answer) -> str:
 
 
 def numbers(answer: Answer) -> dict[str, Any]:
-    """An answer as strings: 30 certified digits of the time, 15 of the asymptote."""
+    """An answer as strings: as many certified digits of the time as were asked for, up to 15 of the asymptote."""
     setting, found = answer.setting, answer.found
+    few = min(answer.digits, MOST_OF_AMPLITUDE)
     given = {"lambda": setting.lam, "rho": setting.rho, "epsilon": setting.epsilon, "fraction": setting.fraction}
     return {name: _decimal(value) for name, value in given.items()} | {
-        "asymptote": _digits(found.asymptote, 15),
-        "critical_time": _digits(found.time, 30),
+        "asymptote": _digits(found.asymptote, few),
+        "critical_time": _digits(found.time, answer.digits),
         "status": found.status,
         "message": found.sentence,
         "fixed_points": [
-            {"amplitude": _digits(point.product(setting.depth), 15), "stability": point.stability}
+            {"amplitude": _digits(point.product(setting.depth), few), "stability": point.stability}
             for point in answer.fixed_points
         ],
     }
@@ -82,16 +88,22 @@ def _digits(ball: arb, digits: int) -> str:
 
 
 def _decimal(value: Rational) -> str:
-    return repr(float(value))
+    """The decimal as it was written, up to the way of writing it."""
+    short = repr(float(value))
+    if short != "inf" and Rational(short) == value:
+        return short
+    with localcontext(prec=MOST_DIGITS):
+        return str(Decimal(int(value.p)) / Decimal(int(value.q)))
 
 
 def as_latex(derivation: Derivation, answers: Sequence[Answer] = ()) -> str:
     """A standalone LaTeX document."""
     body = [rf"\section*{{{escaped(heading(derivation))}}}", r"\begin{enumerate}"]
     for line in derivation.lines:
-        body.append(rf"\item \textbf{{{escaped(line.title)}.}} {escaped(line.sentence)}")
+        body.append(rf"\item \textbf{{{escaped(line.title)}.}} {typeset(line.sentence)}")
         body += [displayed(formula) for formula in line.formulas]
-    return document([*body, r"\end{enumerate}", *(escaped(_answered(answer)) + r"\par" for answer in answers)])
+    told = [*map(_answered, answers), READING] if answers else []
+    return document([*body, r"\end{enumerate}", *(typeset(sentence) + r"\par" for sentence in told)])
 
 
 def as_json(derivation: Derivation, answers: Sequence[Answer] = ()) -> str:
@@ -119,6 +131,8 @@ def as_json(derivation: Derivation, answers: Sequence[Answer] = ()) -> str:
             }
             for number, line in enumerate(derivation.lines, 1)
         ],
+        "time_convention": "training",
+        "reading": READING,
         "numbers": [numbers(answer) for answer in answers],
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

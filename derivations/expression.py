@@ -34,7 +34,7 @@ MOST_DIGITS = 50
 MOST_DECADES = 400
 MOST_EXPONENT = 1_000
 MOST_BITS = 4_096
-MOST_TERMS = 1_000
+MOST_TERMS = 250
 SHOWN = 40
 
 _ALLOWED = "it may use u, v, L, M, lam, sigma, rho and sg(...)"

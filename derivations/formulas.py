@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
-from sympy import Add, Derivative, Eq, Expr, Function, Rational, RootSum, Symbol
+from sympy import Add, Derivative, Eq, Expr, Function, Integral, Limit, Rational, RootSum, Sum, Symbol
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.pretty.pretty import PrettyPrinter
-from sympy.printing.pretty.pretty_symbology import pretty_symbol
+from sympy.printing.pretty.pretty_symbology import pretty_symbol, pretty_use_unicode
 from sympy.printing.pretty.stringpict import prettyForm
 from sympy.printing.printer import Printer
 from sympy.printing.str import StrPrinter
@@ -16,8 +17,8 @@ STAR = "∗"
 """Stands for an asterisk that is no product, until all products are written."""
 
 SHOWN = {"u_*": f"u{STAR}", "w_*": f"w{STAR}", "ell": "ℓ", "E_epsilon": "E_ε"}
-LONGEST_LINE = 4
-"""Terms of a sum that LaTeX puts on one line."""
+WORDS = ("t_dominant", "t_log", "E_growth", "E_capacity")
+"""Symbols whose index is a word, which LaTeX sets upright."""
 
 
 class Series(Expr):
@@ -77,12 +78,24 @@ class _Inline(_PositiveFirst, StrPrinter):
         sign = {"==": "=", ">=": "≥", "<=": "≤", "!=": "≠"}.get(expr.rel_op, expr.rel_op)
         return f"{self._print(expr.lhs)} {sign} {self._print(expr.rhs)}"
 
+    def _print_Integral(self, expr: Integral) -> str:
+        variable, low, high = expr.limits[0]
+        return f"∫[{self._print(low)}..{self._print(high)}] {self._print(expr.function)} d{self._print(variable)}"
+
+    def _print_Sum(self, expr: Sum) -> str:
+        index, first, last = expr.limits[0]
+        return f"Σ[{self._print(index)} = {self._print(first)}..{self._print(last)}] ({self._print(expr.function)})"
+
+    def _print_Limit(self, expr: Limit) -> str:
+        inner, variable, point, _ = expr.args
+        return f"lim[{self._print(variable)} → {self._print(point)}] ({self._print(inner)})"
+
     def _print_RootSum(self, expr: RootSum) -> str:
         root, summand = _roots(expr)
         return f"Σ[{self._print(root)}] ({self._print(summand)})"
 
     def _print_Series(self, expr: Series) -> str:
-        return _signed([self._print(term) for term in expr.args])
+        return signed([self._print(term) for term in expr.args])
 
 
 class _Drawn(_PositiveFirst, PrettyPrinter):
@@ -124,14 +137,26 @@ class _Drawn(_PositiveFirst, PrettyPrinter):
 
 
 class _Latex(_PositiveFirst, LatexPrinter):
-    """SymPy's LaTeX for sums over roots and sums in a given order."""
+    """SymPy's LaTeX with the names of the field."""
+
+    def _print_Symbol(self, expr: Symbol, style: str = "plain") -> str:
+        if expr.name in WORDS:
+            letter, word = expr.name.split("_")
+            return rf"{letter}_{{\mathrm{{{word}}}}}"
+        return str(super()._print_Symbol(expr, style))
+
+    def _print_Derivative(self, expr: Derivative) -> str:
+        inner, time = self._print(expr.expr), self._print(expr.variables[0])
+        if isinstance(expr.expr, Symbol):
+            return rf"\frac{{d {inner}}}{{d {time}}}"
+        return rf"\frac{{d}}{{d {time}}} \left({inner}\right)"
 
     def _print_RootSum(self, expr: RootSum) -> str:
         root, summand = _roots(expr)
         return rf"\sum_{{r:\, {self._print(root)}}} {self.parenthesize(summand, 0)}"
 
     def _print_Series(self, expr: Series) -> str:
-        return _signed([self._print(term) for term in expr.args])
+        return signed([self._print(term) for term in expr.args])
 
 
 def _roots(expression: RootSum) -> tuple[Expr, Expr]:
@@ -140,17 +165,35 @@ def _roots(expression: RootSum) -> tuple[Expr, Expr]:
     return Eq(expression.poly.as_expr(r), 0, evaluate=False), expression.fun(r)
 
 
-def _signed(terms: list[str]) -> str:
+def signed(terms: list[str]) -> str:
+    """The terms as one sum, each with its sign."""
     return " ".join([terms[0], *(f"- {term[1:].lstrip()}" if term.startswith("-") else f"+ {term}" for term in terms[1:])])
+
+
+@contextmanager
+def _in_unicode() -> Iterator[None]:
+    """Draw in Unicode whatever SymPy makes of the encoding of this process."""
+    before = pretty_use_unicode(True)
+    try:
+        yield
+    finally:
+        pretty_use_unicode(before)
 
 
 def inline(expression: object) -> str:
     """The formula in one line of Unicode."""
-    return str(_Inline().doprint(expression)).replace("**", "^").replace("*", " ").replace(" / ", "/").replace(STAR, "*")
+    with _in_unicode():
+        text = str(_Inline().doprint(expression))
+    return text.replace("**", "^").replace("*", " ").replace(" / ", "/").replace(STAR, "*")
 
 
 def drawn(expression: Expr, width: int) -> str:
     """The formula drawn in Unicode over as many lines as it takes; a long sum goes on below its first terms."""
+    with _in_unicode():
+        return _drawn(expression, width)
+
+
+def _drawn(expression: Expr, width: int) -> str:
     printer = _Drawn({"use_unicode": True, "wrap_line": False, "root_notation": False})
     whole = printer._print(expression)
     if whole.width() <= width or not (isinstance(expression, Eq) and isinstance(expression.rhs, (Add, Series))):
@@ -184,14 +227,3 @@ def _piece(printer: _Drawn, terms: list[Expr], begun: bool) -> prettyForm:
 def tex(expression: object) -> str:
     """The formula in LaTeX, without delimiters."""
     return str(_Latex({"ln_notation": True, "root_notation": False, "fold_frac_powers": True}).doprint(expression))
-
-
-def displayed(equation: Expr) -> str:
-    """The formula as a LaTeX display, a long sum over several lines."""
-    terms = terms_of(equation.rhs) if isinstance(equation, Eq) and isinstance(equation.rhs, (Add, Series)) else ()
-    if len(terms) <= LONGEST_LINE:
-        return rf"\[ {tex(equation)} \]"
-    groups = [terms[place : place + LONGEST_LINE] for place in range(0, len(terms), LONGEST_LINE)]
-    lines = [_signed([tex(term) for term in group]) for group in groups]
-    signed = [lines[0], *(line if line.startswith("-") else f"+ {line}" for line in lines[1:])]
-    return "\\begin{align*}\n" + f"{tex(equation.lhs)} ={{}}& " + " \\\\\n& ".join(signed) + "\n\\end{align*}"

@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from flint import arb, fmpq
-from sympy import Expr, Function, S, Symbol, log
+from sympy import Expr, Function, S, Symbol, ceiling, log
 
 from derivations.balls import NotANumberError
 from derivations.notation import Domain
 from derivations.reduction import UndecidedError, sign, vanishes_at_zero
+
+
+def head_and_tail(a: Expr, b: Expr) -> tuple[int, Expr]:
+    """(K, c): how many powers the head has, and c = K b - (a - 1) of the tail, 0 for a logarithm; a and b are numbers."""
+    count = max(int(ceiling((S(a) - 1) / b)), 0)
+    return count, count * S(b) - (a - 1)
 
 
 class Tail(Function):
@@ -35,6 +41,8 @@ class Tail(Function):
     @staticmethod
     def ball(c: fmpq, b: fmpq, x: fmpq | arb) -> arb:
         """x**c / c times a hypergeometric function."""
+        if not (isinstance(c, fmpq) and isinstance(b, fmpq) and c > 0 and b > 0):
+            raise NotANumberError("Phi[c, b] is evaluated for positive rational c and b.")
         power, step, end = arb(c), arb(b), arb(x)
         return end**power / power * (end**step).hypgeom_2f1(1, power / step, 1 + power / step, abc=True)
 
@@ -72,15 +80,16 @@ class Duration(Function):
     @staticmethod
     def ball(a: fmpq, b: fmpq, x0: fmpq | arb, x1: fmpq | arb) -> arb:
         """Head and tail of the closed form."""
-        if not all(isinstance(index, fmpq) and index.q == 1 and index >= 1 for index in (a, b)):
-            raise NotANumberError("T[a, b] is evaluated for whole numbers a and b from 1 on.")
-        first, step = int(a.p) - 1, int(b.p)
+        if not (isinstance(a, fmpq) and isinstance(b, fmpq) and b > 0):
+            raise NotANumberError("T[a, b] is evaluated for rational a and positive rational b.")
         low, high = arb(x0), arb(x1)
-        count = -(-first // step)
-        head = sum(((low**-m - high**-m) / m for m in range(first, first - count * step, -step)), arb(0))
-        if first == count * step:
+        count = max(int(((a - 1) / b).ceil()), 0)
+        powers = [arb(a - 1 - k * b) for k in range(count)]
+        head = sum(((low**-power - high**-power) / power for power in powers), arb(0))
+        c = count * b - (a - 1)
+        if c == 0:
+            step = arb(b)
             return head + (high / low).log() + ((1 - low**step).log() - (1 - high**step).log()) / step
-        c = fmpq(count * step - first)
         return head + Tail.ball(c, b, high) - Tail.ball(c, b, low)
 
     def _latex(self, printer: Any, exp: str | None = None) -> str:

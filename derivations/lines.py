@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from sympy import Add, Derivative, Eq, Expr, Symbol, expand, powsimp
+from sympy import Add, Derivative, Eq, Expr, Rational, RootSum, Symbol, expand, powsimp
 
 from derivations.expression import LossError
-from derivations.fixed_points import Rate, by_signs, fixed_points, polynomial
+from derivations.fixed_points import Rate, by_signs, fixed_points, is_isolated, polynomial
 from derivations.formulas import inline
 from derivations.gradient_flow import (
     Flow,
@@ -17,6 +17,8 @@ from derivations.gradient_flow import (
 )
 from derivations.notation import (
     Domain,
+    L,
+    M,
     sg,
     t,
     u,
@@ -46,6 +48,14 @@ class Line:
     formulas: tuple[Expr, ...] = ()
     checks: tuple[Step, ...] = ()
     domain: Domain = field(default_factory=dict)
+
+
+APART = "The rate is no member of the power-law family lambda u^a (1 - u^b/rho)."
+PARTLY = "Whether the rate is a member of the power-law family lambda u^a (1 - u^b/rho) depends on the numbers."
+MOST_DEGREE = 120
+MOST_SIZE = 1_000
+MOST_TERMS_OF_REPEATED = 6
+"""Partial fractions are sought up to this degree, degree times terms, and terms if zeros repeat: their proof takes a second."""
 
 
 def by_time(amplitude: Expr, time: Symbol = t) -> Derivative:
@@ -114,35 +124,74 @@ def other_lines(terms: Mapping[Expr, Expr]) -> Iterator[Line]:
         If it has no positive fixed point.
     """
     _refuse_one_sign(terms)
-    if any(not exponent.is_Integer for exponent in terms):
-        yield Line(
-            "Not one of the family",
-            "The rate is no member of the power-law family lambda u^a (1 - u^b/rho). Its fixed points and its time in "
-            "partial fractions need --depth and --predictor-depth.",
-        )
+    free = set().union(*(exponent.free_symbols for exponent in terms))
+    if free:
+        options = " and ".join(option for symbol, option in ((L, "--depth"), (M, "--predictor-depth")) if symbol in free)
+        yield Line("Not one of the family", f"{APART} Its fixed points and its time in partial fractions need {options}.")
         return
     rate = polynomial(terms)
     yield _resting(rate)
-    found = partial_fractions(rate)
-    if not is_antiderivative(found, 1 / rate.expression):
-        raise LindynError("The partial fractions of the time do not differentiate to 1/(du/dt).")
-    yield Line(
-        "Time by partial fractions",
-        "An antiderivative of dt/du below the first positive fixed point, proved by differentiation; a sum over roots "
-        "runs over the zeros r of the polynomial named.",
-        (Eq(Symbol("F"), found.expression, evaluate=False),),
-    )
+    yield _fractions(rate)
 
 
 def _resting(rate: Rate) -> Line:
     """The fixed points: isolated where the loss has numbers only, told by the signs elsewhere."""
-    apart = "The rate is no member of the power-law family lambda u^a (1 - u^b/rho)."
     if not rate.is_numeric:
-        return Line("Fixed points", f"{apart} {by_signs(rate).sentence}")
+        signs = by_signs(rate)
+        undecided = signs.count is None and len(rate.terms) == 2
+        return Line("Fixed points", f"{PARTLY if undecided else APART} {signs.sentence}")
+    if not is_isolated(rate):
+        reason = f"they are zeros of a polynomial with {rate.size}, too large to isolate them; lower the depth"
+        return Line("Fixed points", f"{APART} {by_signs(rate).sentence} In numbers they are left out: {reason}.")
     points = fixed_points(rate)
     words = ", ".join(f"{point.ball().str(10, radius=False)} ({point.stability})" for point in points)
     exact = tuple(Eq(Symbol("u_*"), point.exact, evaluate=False) for point in points if point.exact is not None)
-    return Line("Fixed points", f"{apart} Its positive fixed points are u = {words}.", exact)
+    return Line("Fixed points", f"{APART} Its positive fixed points are u = {words}.", exact)
+
+
+def _fractions(rate: Rate) -> Line:
+    """The time by partial fractions, or why it is left out."""
+    title, q = "Time by partial fractions", rate.root
+    whole = rate.of_root
+    polynomial_named = "the polynomial du/dt" if q == 1 else f"the polynomial dy/dt, where u = y^{q},"
+    reason = None
+    if not rate.is_rational:
+        reason = "a coefficient is an irrational number"
+    elif whole.degree > MOST_DEGREE:
+        reason = f"{polynomial_named} has degree {whole.degree}, above {MOST_DEGREE}"
+    elif whole.degree * len(rate.terms) > MOST_SIZE:
+        reason = f"{polynomial_named} has degree {whole.degree} and {len(rate.terms)} terms, which makes them too long"
+    found = None if reason else partial_fractions(whole)
+    if found is not None and found.is_repeated and len(rate.terms) > MOST_TERMS_OF_REPEATED:
+        reason = f"{polynomial_named} has repeated zeros and {len(rate.terms)} terms, which makes them too long"
+    if reason or found is None:
+        return Line(title, f"The partial fractions are left out because {reason}.{_in_numbers(rate)}")
+    if not is_antiderivative(found, 1 / whole.expression):
+        raise LindynError("The partial fractions of the time do not differentiate to 1/(du/dt).")
+    formula = found.expression.subs(u, u ** Rational(1, q))
+    sentence = (
+        "An antiderivative F of dt/du, proved by differentiation"
+        + ("" if q == 1 else f" in y = {inline(u ** Rational(1, q))}")
+        + ": the time from u1 to u2, with no fixed point between them, is F(u2) - F(u1)."
+    )
+    return Line(title, sentence + _where_real(rate, formula), (Eq(Symbol("F"), formula, evaluate=False),))
+
+
+def _in_numbers(rate: Rate) -> str:
+    """What is left to ask where there is no formula."""
+    return " With --lambda and --rho the critical time is computed without them." if is_isolated(rate) else ""
+
+
+def _where_real(rate: Rate, formula: Expr) -> str:
+    """Where the logarithms are real, and how to read them elsewhere."""
+    single = by_signs(rate).count == 1
+    over_roots = bool(formula.has(RootSum))
+    listed = " A sum over roots runs over the zeros r of the polynomial named." if over_roots else ""
+    if len(rate.terms) == 1:
+        return f" It is real for all u > 0.{listed}"
+    roots = ", in a sum over roots for every real r" if over_roots else ""
+    bound = "the positive fixed point" if single else "the first positive fixed point (everywhere, if there is none)"
+    return f" It is real below {bound}; above that read ln(X) as ln|X| where X is real{roots}.{listed}"
 
 
 def _refuse_one_sign(terms: Mapping[Expr, Expr]) -> None:

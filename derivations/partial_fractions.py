@@ -33,7 +33,9 @@ class LogSum:
 
 @dataclass(frozen=True)
 class Antiderivative:
-    """The integral of du / f(u), by partial fractions: real and smooth below the first positive zero of f.
+    """The integral of du / f(u), by partial fractions.
+
+    It is real and smooth below the first positive zero of f, and beyond with log|X| for the log(X) of a real X.
 
     Attributes
     ----------
@@ -43,11 +45,14 @@ class Antiderivative:
         The coefficient of log(u).
     sums
         The logarithms of the other simple poles.
+    is_repeated
+        Whether f has repeated zeros besides 0.
     """
 
     rational: Expr
     at_zero: Expr
     sums: tuple[LogSum, ...]
+    is_repeated: bool = False
 
     @property
     def expression(self) -> Expr:
@@ -70,7 +75,7 @@ def antiderivative(rate: Rate) -> Antiderivative:
         power = Poly(u ** abs(rate.lowest), u, domain=cofactor.domain)
         numerator, slope = (power.one, slope * power) if rate.lowest > 0 else (power, slope)
     sums = tuple(LogSum(part, _residue(numerator, slope, part)) for part in _factors(denominator))
-    return Antiderivative(whole + repeated, at_zero, sums)
+    return Antiderivative(whole + repeated, at_zero, sums, not simple)
 
 
 def _apart(cofactor: Poly, lowest: int) -> tuple[Expr, Expr, Poly]:

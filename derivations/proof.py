@@ -10,6 +10,7 @@ from typing import ClassVar
 from flint import arb, fmpq
 from sympy import Eq, Expr, Gt, Rational, S, Sum, Symbol
 from sympy import Limit as LimitOf
+from sympy.polys.polyerrors import BasePolynomialError
 
 from derivations.balls import (
     BITS,
@@ -27,6 +28,7 @@ from derivations.notation import Domain, range_of
 from derivations.reduction import (
     UndecidedError,
     diverges_at_zero,
+    has_no_hidden_zero,
     is_positive,
     limit_at_zero,
     normal,
@@ -37,6 +39,7 @@ from derivations.reduction import (
 POINTS = 12
 """Random rational points at which each step is checked."""
 
+QUADRATURE = "ball quadrature"
 NEAR, NEARER = 64, 2048
 """Binary orders of magnitude at which a limit is watched."""
 
@@ -100,7 +103,7 @@ class Step(ABC):
         """Both halves."""
         try:
             reason = self.reduce(domain)
-        except UndecidedError as error:
+        except (UndecidedError, BasePolynomialError) as error:
             reason = str(error)
         names = sorted(self.symbols(), key=str)
         count = POINTS if names else 1
@@ -108,7 +111,7 @@ class Step(ABC):
             point = {symbol: range_of(symbol, domain).sample(random) for symbol in names}
             try:
                 held = self.holds_at(point, domain)
-            except NotANumberError as error:
+            except ArithmeticError as error:
                 return Finding(not reason, False, 0, reason or str(error))
             if not held:
                 values = ", ".join(f"{symbol} = {value}" for symbol, value in point.items())
@@ -141,7 +144,7 @@ class Identity(Step):
 class Sampled(Identity):
     """left = right, where the left side is an integral that only quadrature evaluates; its proof is another step."""
 
-    method = "ball quadrature"
+    method = QUADRATURE
 
     def reduce(self, domain: Domain) -> str:
         return ""
@@ -249,6 +252,8 @@ class RatioLimit(Step):
             for part in (self.numerator, self.denominator):
                 if not vanishes_at_zero(part, self.variable, domain):
                     return "Neither does the denominator diverge, nor do both sides vanish."
+            if not has_no_hidden_zero(self.denominator, self.variable, domain):
+                return "The denominator may vanish for some parameters."
         slopes = normal(self.numerator.diff(self.variable) / self.denominator.diff(self.variable))
         found = limit_at_zero(slopes, self.variable, domain)
         return "" if vanishes(found - self.value) else f"The limit is {found}."

@@ -28,7 +28,7 @@ from sympy import (
     together,
 )
 
-from derivations.notation import Domain, NonZero, range_of
+from derivations.notation import Domain, Integers, NonZero, Reals, range_of
 
 
 class UndecidedError(ArithmeticError):
@@ -64,10 +64,14 @@ def _whole_and_rest(exponent: Expr) -> Expr:
 
 
 def is_positive(expression: Expr, domain: Domain) -> bool:
-    """Whether every coefficient of numerator and denominator has one sign, once all symbols are written with positive ones."""
-    numerator, denominator = fraction(normal(_positively(expression, domain)))
-    sign = _sign_of_coefficients(numerator) * _sign_of_coefficients(denominator)
-    return sign > 0
+    """Whether every coefficient of numerator and denominator has one sign, once all symbols are written with positive ones.
+
+    No divisor may vanish on the domain, not even one that cancels.
+    """
+    written = _positively(expression, domain)
+    numerator, denominator = fraction(normal(written))
+    found = _sign_of_coefficients(numerator) * _sign_of_coefficients(denominator)
+    return found > 0 and _sign_of_coefficients(fraction(together(written))[1]) != 0
 
 
 def sign(expression: Expr, domain: Domain) -> int:
@@ -90,7 +94,7 @@ def sign(expression: Expr, domain: Domain) -> int:
 def _positively(expression: Expr, domain: Domain) -> Expr:
     """The expression in symbols that range over all positive numbers (whole ones from zero)."""
     symbols = expression.free_symbols
-    unknown = [symbol for symbol in symbols if symbol not in domain and not symbol.is_positive]
+    unknown = [each for each in symbols if not isinstance(domain.get(each), Reals | Integers) and not each.is_positive]
     if unknown:
         raise UndecidedError(f"The range of {unknown[0]} is not known.")
     return expression.xreplace({symbol: range_of(symbol, domain).positively(symbol) for symbol in symbols})
@@ -226,6 +230,11 @@ def limit_at_zero(expression: Expr, variable: Symbol, domain: Domain) -> Expr:
 def vanishes_at_zero(expression: Expr, variable: Symbol, domain: Domain) -> bool:
     """Whether the expression tends to 0 as the variable does."""
     return vanishes(limit_at_zero(expression, variable, domain))
+
+
+def has_no_hidden_zero(expression: Expr, variable: Symbol, domain: Domain) -> bool:
+    """Whether the expression may be divided by for every small value of the variable, whatever the parameters."""
+    return is_nonzero(germ(expression, variable, domain).coefficient, domain)
 
 
 def diverges_at_zero(expression: Expr, variable: Symbol, domain: Domain) -> bool:

@@ -9,12 +9,14 @@ from platform import python_version
 from typing import Any
 
 from derivations.balls import DIGITS
-from derivations.formulas import displayed, inline, tex
-from derivations.latex import document, escaped, prose
-from derivations.statement import Statement, Verdict
+from derivations.formulas import inline, tex
+from derivations.latex import document, escaped, fitted, prose, typeset
+from derivations.statement import Statement, Step, Verdict
 from derivations.verification import Result
 
-COLUMNS = ("statement", "what was proved", "method", "numeric check", "mutants", "seconds", "verdict")
+COLUMNS = ("statement", "what was proved", "verdict", "method", "numeric check", "mutants", "seconds")
+
+CONVENTIONS = "All symbols are positive unless a hypothesis says otherwise; L, M and other counts are whole numbers from 1 on."
 
 
 def versions() -> dict[str, str]:
@@ -28,17 +30,22 @@ def summary(results: Sequence[Result]) -> str:
     proved = sum(result.verdict.proved for result in results)
     text = f"{proved} of {len(results)} statements proved."
     if mutants:
-        text += f" {sum(not mutant.proved for mutant in mutants)} of {len(mutants)} mutants rejected."
+        text += f" {sum(mutant.rejected for mutant in mutants)} of {len(mutants)} mutants rejected."
     return text
 
 
 def failures(results: Sequence[Result]) -> list[str]:
-    """One line for each statement that is not proved and each mutant that survives."""
+    """One line for each statement that is not proved and each mutant that is not rejected."""
     lines = [
         f"{result.verdict.statement}: not proved. {result.verdict.failure}" for result in results if not result.verdict.proved
     ]
     return lines + [
-        f"{mutant.statement}: the mutant '{mutant.mutant}' survives." for result in results for mutant in result.survivors
+        f"{mutant.statement}: the mutant '{mutant.mutant}' is {_fate(mutant)}. {mutant.failure}".rstrip()
+        if not mutant.proved
+        else f"{mutant.statement}: the mutant '{mutant.mutant}' survives."
+        for result in results
+        for mutant in result.mutants
+        if not mutant.rejected
     ]
 
 
@@ -48,11 +55,11 @@ def rows(results: Sequence[Result]) -> list[tuple[str, ...]]:
         (
             result.verdict.statement,
             result.verdict.claim,
+            _verdict(result),
             result.verdict.method,
             _numeric(result.verdict),
             _mutants(result),
             f"{result.seconds:.2f}",
-            _verdict(result),
         )
         for result in results
     ]
@@ -63,8 +70,12 @@ def _numeric(verdict: Verdict) -> str:
 
 
 def _mutants(result: Result) -> str:
-    rejected = len(result.mutants) - len(result.survivors)
+    rejected = sum(mutant.rejected for mutant in result.mutants)
     return f"{rejected} of {len(result.mutants)} rejected" if result.mutants else "not run"
+
+
+def _fate(mutant: Verdict) -> str:
+    return "survives" if mutant.proved else "rejected" if mutant.rejected else "not examined"
 
 
 def _verdict(result: Result) -> str:
@@ -79,14 +90,14 @@ def _joined(table: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
 Renderings = dict[str, Callable[[], str]]
 """A text for each format, made only when it is asked for."""
 
-Drawer = Callable[[Sequence[str], Sequence[Sequence[str]]], str]
-"""Draws headings and rows for a terminal."""
+Drawer = Callable[[Sequence[str], Sequence[Sequence[str]], str], str]
+"""Draws headings, rows and a caption for a terminal."""
 
 
 def written(results: Sequence[Result], statements: Sequence[Statement], draw: Drawer) -> Renderings:
     """The results as a table, and as certificates with every proof."""
     return {
-        "table": lambda: draw(("statement, what was proved", *COLUMNS[2:]), _joined(rows(results))),
+        "table": lambda: draw(("statement, what was proved", *COLUMNS[2:]), _joined(rows(results)), ""),
         "markdown": lambda: as_markdown(results, statements),
         "latex": lambda: as_latex(results, statements),
         "json": lambda: as_json(results, statements),
@@ -98,13 +109,14 @@ def listed(statements: Sequence[Statement], draw: Drawer) -> Renderings:
     names = ("statement", "claim", "hypotheses", "source")
     entries = [(each.name, each.sentence(), "; ".join(each.hypotheses), each.source) for each in statements]
     return {
-        "table": lambda: draw(("statement, claim", *names[2:]), _joined(entries)),
-        "markdown": lambda: "\n".join(_markdown_table(names, entries)) + "\n",
+        "table": lambda: draw(("statement, claim", *names[2:]), _joined(entries), CONVENTIONS),
+        "markdown": lambda: "\n".join([*_markdown_table(names, entries), "", CONVENTIONS]) + "\n",
         "latex": lambda: document(
             [
                 r"\begin{description}",
                 *(rf"\item[{escaped(each.name)}] {prose(each.claim, each.formulas)}" for each in statements),
                 r"\end{description}",
+                CONVENTIONS,
             ]
         ),
         "json": lambda: _dumped([dict(zip(names, entry, strict=True)) for entry in entries]),
@@ -121,15 +133,19 @@ def _markdown_table(headings: Sequence[str], entries: Sequence[Sequence[str]]) -
 
 
 PREAMBLE = (
-    "Each step is reduced to an exact identity, sign or limit by SymPy (normal forms, never `integrate` or `dsolve`) and, "
-    f"apart from that, evaluated at random rational points in ball arithmetic to {DIGITS} digits. A step that cannot be "
-    "reduced counts as a failure. A mutant is a false variant of a claim that the same proof must reject."
+    "Each step names its method. A step that is exact or a limit is reduced by SymPy to an exact identity, sign or limit "
+    "(normal forms, never `integrate` or `dsolve`), where a range of depths or sizes is named for those only; apart from that, "
+    f"it is evaluated at random rational points: identities to {DIGITS} digits and signs in ball arithmetic, matrices exactly, "
+    "limits by how the distance shrinks. A step that is certified is about given numbers, and its sign is proved by rigorous "
+    "ball arithmetic alone. A step by ball quadrature proves nothing by itself: it compares a rigorously enclosed integral at "
+    "random points with the closed form that the other steps prove. A step that is not decided counts as a failure. A mutant "
+    "is a false variant of a claim that the same proof must reject."
 )
 
 
 def as_markdown(results: Sequence[Result], statements: Sequence[Statement]) -> str:
     """A certificate in Markdown: versions, the table, and every proof step by step."""
-    lines = ["# Statements verified by lindyn", "", summary(results), "", PREAMBLE, ""]
+    lines = ["# Statements verified by lindyn", "", summary(results), "", PREAMBLE, "", CONVENTIONS, ""]
     lines += [f"- {name} {number}" for name, number in versions().items()]
     lines += ["", *_markdown_table(COLUMNS, rows(results))]
     for result, statement in zip(results, statements, strict=True):
@@ -152,19 +168,21 @@ def _markdown_proof(result: Result, statement: Statement) -> list[str]:
 
 
 def _steps(verdict: Verdict, show: Callable[[object], str]) -> list[str]:
-    return [
-        f"{step.sentence} {show(step.formula)}" + (f" ({step.method}, {step.scope})" if step.scope else f" ({step.method})")
-        for step in verdict.steps
-    ]
+    return [f"{step.sentence} {show(step.formula)} ({_way(step)})" for step in verdict.steps]
+
+
+def _way(step: Step) -> str:
+    return f"{step.method}, {step.scope}" if step.scope else step.method
 
 
 def _mutant_verdict(mutant: Verdict) -> str:
-    return "**survives**." if mutant.proved else f"rejected. {mutant.failure}"
+    return f"{_fate(mutant)}. {mutant.failure}" if mutant.rejected else f"**{_fate(mutant)}**. {mutant.failure}".rstrip()
 
 
 def as_latex(results: Sequence[Result], statements: Sequence[Statement]) -> str:
     """The same certificate as a standalone LaTeX document."""
-    body = [r"\section*{Statements verified by lindyn}", escaped(summary(results)), "", escaped(PREAMBLE), ""]
+    body = [r"\section*{Statements verified by lindyn}", escaped(summary(results)), ""]
+    body += [typeset(PREAMBLE), "", CONVENTIONS, ""]
     body.append(escaped(", ".join(f"{name} {number}" for name, number in versions().items()) + "."))
     for result, statement in zip(results, statements, strict=True):
         body += _latex_proof(result, statement)
@@ -173,21 +191,19 @@ def as_latex(results: Sequence[Result], statements: Sequence[Statement]) -> str:
 
 def _latex_proof(result: Result, statement: Statement) -> list[str]:
     verdict = result.verdict
-    about = [f"Method: {verdict.method}; {_numeric(verdict)}; {result.seconds:.2f} s.", f"Source: {statement.source}."]
+    about = [escaped(f"Method: {verdict.method}; {_numeric(verdict)}; {result.seconds:.2f} s. Source: {statement.source}.")]
     if statement.hypotheses:
-        about.append(f"Hypotheses: {'; '.join(statement.hypotheses)}.")
+        about.append(f"Hypotheses: {'; '.join(map(typeset, statement.hypotheses))}.")
     if verdict.failure:
-        about.append(f"Not proved: {verdict.failure}")
+        about.append(typeset(f"Not proved: {verdict.failure}"))
+    steps = [f"{typeset(step.sentence)} ({escaped(_way(step))}) {fitted(tex(step.formula))}" for step in verdict.steps]
     return [
         rf"\subsection*{{{escaped(statement.name)}: {escaped(_verdict(result))}}}",
         prose(statement.claim, statement.formulas),
         "",
-        escaped(" ".join(about)),
-        *_latex_list("enumerate", [f"{escaped(step.sentence)} {displayed(step.formula)}" for step in verdict.steps]),
-        *_latex_list(
-            "itemize",
-            [escaped(f"Mutant '{each.mutant}': {'survives' if each.proved else 'rejected'}.") for each in result.mutants],
-        ),
+        *(f"{line}\n" for line in about),
+        *_latex_list("enumerate", steps),
+        *_latex_list("itemize", [escaped(f"Mutant '{each.mutant}': {_fate(each)}.") for each in result.mutants]),
     ]
 
 
@@ -199,6 +215,7 @@ def as_json(results: Sequence[Result], statements: Sequence[Statement]) -> str:
     """Versions, and each statement with its steps and mutants, as JSON."""
     content = {
         "versions": versions(),
+        "conventions": CONVENTIONS,
         "proved": all(result.holds for result in results),
         "statements": [_entry(result, statement) for result, statement in zip(results, statements, strict=True)],
     }
@@ -232,7 +249,7 @@ def _entry(result: Result, statement: Statement) -> dict[str, Any]:
             {
                 "mutant": mutant.mutant,
                 "claim": mutant.claim,
-                "rejected": not mutant.proved,
+                "rejected": mutant.rejected,
                 "refuted": mutant.refuted,
                 "why": mutant.failure,
             }

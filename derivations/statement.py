@@ -11,7 +11,7 @@ from typing import Any
 
 from derivations.formulas import inline, tex
 from derivations.notation import Domain
-from derivations.proof import Finding, Proof, Step
+from derivations.proof import QUADRATURE, Finding, Proof, Step
 from derivations.reduction import UndecidedError
 
 STATEMENTS: dict[str, Statement] = {}
@@ -48,11 +48,18 @@ class Verdict:
     findings: tuple[Finding, ...]
     seconds: float
     reason: str = ""
+    broken: bool = False
 
     @property
     def proved(self) -> bool:
-        """Whether every step holds, both by reduction and in numbers."""
-        return bool(self.findings) and all(finding.holds for finding in self.findings)
+        """Whether every step holds, both by reduction and in numbers, and quadrature is not all there is."""
+        rigorous = any(step.method != QUADRATURE for step in self.steps)
+        return rigorous and all(finding.holds for finding in self.findings)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the claim was examined and refused."""
+        return not self.proved and not self.broken
 
     @property
     def refuted(self) -> bool:
@@ -66,11 +73,11 @@ class Verdict:
 
     @property
     def method(self) -> str:
-        """The weakest way in which a step was proved, and for which depths where not for all."""
-        words = {step.method for step in self.steps}
-        word = next((word for word in ("limit", "exact") if word in words), "certified")
+        """The weakest way in which a step was proved; beside it, what was proved for some depths or sizes only."""
+        general = [_weakest({step.method for step in self.steps if not step.scope})]
         scopes = dict.fromkeys(step.scope for step in self.steps if step.scope)
-        return f"{word} for {'; '.join(scopes)}" if scopes else word
+        limited = [f"{_weakest({step.method for step in self.steps if step.scope == scope})} for {scope}" for scope in scopes]
+        return "; ".join(word for word in (*general, *limited) if word)
 
     @property
     def failure(self) -> str:
@@ -79,6 +86,10 @@ class Verdict:
             if not finding.holds:
                 return f"{step.sentence} {finding.reason}"
         return self.reason
+
+
+def _weakest(methods: set[str]) -> str:
+    return next((word for word in ("limit", "exact", "certified") if word in methods), "")
 
 
 @dataclass(frozen=True)
@@ -117,19 +128,25 @@ class Statement:
         return self.claim.format_map({name: show(formula) for name, formula in {**self.formulas, **(altered or {})}.items()})
 
     def examine(self, mutant: Mutant | None = None) -> Verdict:
-        """Check the statement, or one of its mutants, step by step; the same points every time."""
+        """Check the statement, or one of its mutants, step by step; the same points every time.
+
+        A check that breaks is told as such: it neither proves a statement nor rejects a mutant.
+        """
         altered = mutant.altered if mutant else {}
         start, random = perf_counter(), Random(self.name)
         steps: Proof = ()
         findings: tuple[Finding, ...] = ()
-        reason = ""
+        reason, broken = "", False
         try:
             steps = self.prove(**altered)
             findings = tuple(step.check(self.domain, random) for step in steps)
         except UndecidedError as error:
             steps, reason = (), str(error)
+        except Exception as error:  # a defect of the check, which must not end the run of the others
+            steps, reason, broken = (), f"The check broke: {type(error).__name__}: {error}", True
         seconds = perf_counter() - start
-        return Verdict(self.name, self.sentence(altered), mutant.name if mutant else "", steps, findings, seconds, reason)
+        name = mutant.name if mutant else ""
+        return Verdict(self.name, self.sentence(altered), name, steps, findings, seconds, reason, broken)
 
 
 def statement(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import signal
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import filter as matching
-from multiprocessing import get_context
-from os import cpu_count
+from multiprocessing import get_context, parent_process
+from os import _exit, cpu_count
+from threading import Thread
 
 from derivations.statement import STATEMENTS, Statement, Verdict
 from dynamics.errors import LindynError
@@ -18,6 +22,13 @@ Task = tuple[str, int | None]
 
 FEW = 3
 """Tasks that are run at once where they are: new processes would take longer."""
+
+LONGEST_NAME = 100
+"""Characters of a name that fits nothing up to which the nearest are looked for."""
+
+
+class WorkerError(RuntimeError):
+    """A process that checked statements ended before it answered."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +46,7 @@ class Result:
     @property
     def holds(self) -> bool:
         """Whether the statement is proved and every mutant rejected."""
-        return self.verdict.proved and not self.survivors
+        return self.verdict.proved and all(mutant.rejected for mutant in self.mutants)
 
     @property
     def seconds(self) -> float:
@@ -58,11 +69,16 @@ def selected(names: Sequence[str] = ()) -> list[Statement]:
     for name in names:
         found = matching(known, name)
         if not found:
-            near = get_close_matches(name, known, n=3, cutoff=0.3)
-            hint = f"the nearest are {', '.join(near)}" if near else "lindyn verify --list shows them all"
-            raise LindynError(f"There is no statement {name}; {hint}.")
+            raise LindynError(_unknown(name, known))
         chosen.update(found)
     return [STATEMENTS[name] for name in known if not names or name in chosen]
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    shown = repr(name[:LONGEST_NAME]) + ("..." if len(name) > LONGEST_NAME else "")
+    near = get_close_matches(name[:LONGEST_NAME], known, n=3, cutoff=0.3)
+    hint = f"the nearest are {', '.join(near)}" if near else "lindyn verify --list shows them all"
+    return f"There is no statement {shown}; {hint}."
 
 
 def verify(
@@ -80,12 +96,18 @@ def verify(
         Processes; as many as there are cores by default.
     done
         Called with each verdict as it arrives, in any order.
+
+    Raises
+    ------
+    WorkerError
+        If a process is killed. Whatever interrupts, the other processes are stopped at once.
     """
     tasks = _tasks(statements, mutants)
     verdicts: dict[Task, Verdict] = {}
-    for task, verdict in _examined(tasks, workers or cpu_count() or 1):
-        verdicts[task] = verdict
-        done(verdict)
+    with closing(_examined(tasks, workers or cpu_count() or 1)) as examined:
+        for task, verdict in examined:
+            verdicts[task] = verdict
+            done(verdict)
     return [
         Result(
             verdicts[statement.name, None],
@@ -108,14 +130,59 @@ def _tasks(statements: Sequence[Statement], mutants: bool) -> list[Task]:
     ]
 
 
-def _examined(tasks: list[Task], workers: int) -> Iterator[tuple[Task, Verdict]]:
+def _examined(tasks: list[Task], workers: int) -> Generator[tuple[Task, Verdict], None, None]:
     if workers == 1 or len(tasks) <= FEW:
         yield from ((task, examine(task)) for task in tasks)
         return
-    with ProcessPoolExecutor(min(workers, len(tasks)), mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(examine, task): task for task in _longest_first(tasks)}
-        for future in as_completed(running):
-            yield running[future], future.result()
+    with _processes(min(workers, len(tasks))) as pool:
+        with _uninterrupted():
+            running = {pool.submit(examine, task): task for task in _longest_first(tasks)}
+        try:
+            for future in as_completed(running):
+                yield running[future], future.result()
+        except BrokenProcessPool:
+            raise WorkerError("A process that checked statements was killed; run again, perhaps with fewer workers.") from None
+
+
+@contextmanager
+def _processes(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end with the block: their work done, or at once where the block fails."""
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_follow_parent)
+    try:
+        yield pool
+    except BaseException:
+        children = list((pool._processes or {}).values())  # Python 3.14 has kill_workers() for this
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in children:
+            child.kill()
+        raise
+    pool.shutdown()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back; processes started meanwhile never see it, not even before their first line."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _follow_parent() -> None:
+    """In a new process: leave Ctrl-C to the parent, and end when the parent does, however it does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        _exit(1)
 
 
 def _longest_first(tasks: Iterable[Task]) -> list[Task]:

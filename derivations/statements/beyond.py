@@ -15,7 +15,7 @@ m = Symbol("m", integer=True, positive=True)
 c = Symbol("c", real=True)
 
 ONE_PREDICTOR = "one predictor layer"
-UNBALANCED = ("aligned start with u, v > 0", ONE_PREDICTOR, "c is v^2 - u^2 at the start")
+UNBALANCED = ("aligned start with u, v > 0", ONE_PREDICTOR, "c is v^2 - u^2 at the start, of either sign")
 
 
 def along(quantity: Expr, flow: Flow) -> Expr:
@@ -29,8 +29,8 @@ def one_predictor(objective: str) -> Flow:
     return Flow(*(rate.subs({M: 1, lam: sigma**2 * rho}) for rate in (flow.encoder, flow.predictor)))
 
 
-def _teacher_flow() -> Flow:
-    return gradient_flow(LOSSES["jepa"].subs(sg(u**L), sg(ubar**L)))
+def _teacher_flow(teacher: Expr = ubar) -> Flow:
+    return gradient_flow(LOSSES["jepa"].subs(sg(u**L), sg(teacher**L)))
 
 
 @statement(
@@ -45,11 +45,12 @@ def ema_keeps_balance(
     constant: Expr = v**2 - u**2,
     student: Expr = u**L * (lam * ubar**L - sigma**2 * u ** (L + 1)),
 ) -> Proof:
-    flow = _teacher_flow()
+    flow = _teacher_flow(mean)
     moved = (1 - beta * t) * mean + beta * t * u
     return (
         Identity("A moving average over a time t shifts the teacher by t times its rate.", moved - mean, t * teacher),
         Identity("The constant does not change along the flow, whatever the teacher.", along(constant, flow), S.Zero),
+        Identity("It is what separating du and dv finds.", constant, conserved(flow) or S.Zero),
         Identity("On the line v = u an encoder layer moves as claimed.", flow.encoder.subs({M: 1, v: u}), student),
         Identity("So does the predictor layer: the line is never left.", flow.predictor.subs({M: 1, v: u}), student),
     )
@@ -64,7 +65,7 @@ ema_keeps_balance.mutant("the teacher is the student", mean=u)
 
 @statement(
     "ema-fixed-point",
-    claim="With a teacher at rate beta, student and teacher layers rest at u = {rest} only, so w* = {asymptote}; the "
+    claim="With a teacher at rate beta, student and teacher layers rest, u > 0, at u = {rest} only, so w* = {asymptote}; the "
     "trace {trace} of the Jacobian there is negative and its determinant {determinant} positive: stable for every beta.",
     hypotheses=("balanced, aligned start", ONE_PREDICTOR),
 )
@@ -151,8 +152,9 @@ def unbalanced_collapse(
     return (
         Identity("The flow, with c = v^2 - u^2.", rate, decay.subs(c, v**2 - u**2)),
         Positive("It is negative when c exceeds rho^2.", -decay.subs(c, rho**2 + gap)),
-        CertifiedPositive("c -> v^2 exceeds rho^2 for the dying feature.", start**2 - dying**2),
-        CertifiedPositive("rho^2 exceeds c for the surviving one, which has a fixed point.", surviving**2 - start**2),
+        CertifiedPositive("The dying feature has a positive rho.", dying),
+        CertifiedPositive("v exceeds it, so c -> v^2 exceeds rho^2.", start - dying),
+        CertifiedPositive("The surviving rho exceeds v, so rho^2 exceeds c and there is a fixed point.", surviving - start),
     )
 
 
@@ -216,7 +218,7 @@ predictor_rate_conservation.mutant("amplitudes for squares", constant=v / kappa 
     "predictor-rate-asymptote",
     claim="With a predictor at kappa times the encoder's rate, JEPA started at u = v = u0 ends at w* = {asymptote}, "
     "which attracts: the slope there, in the encoder layer's final amplitude u, is {slope}.",
-    hypotheses=("balanced, aligned start with u0 < rho", ONE_PREDICTOR),
+    hypotheses=("balanced, aligned start with u0 < rho, so that u0^2 + (rho^2 - u0^2)/kappa > 0", ONE_PREDICTOR),
 )
 def predictor_rate_asymptote(
     asymptote: Expr = (u0**2 + (rho**2 - u0**2) / kappa) ** (L / 2),
@@ -229,9 +231,13 @@ def predictor_rate_asymptote(
     curved = along(flow.encoder, Flow(S.One, kappa * u / v)).subs(v, rho)
     return (
         Identity("An encoder layer rests, u > 0, only at v = rho.", flow.encoder, sigma**2 * u ** (2 * L - 1) * v * (rho - v)),
-        Identity("The constant is the same there as at the start.", constant.subs(end), constant.subs({u: u0, v: u0})),
+        Identity("v^2/kappa - u^2 does not change along the flow.", along(constant, flow), S.Zero),
+        Identity("It is the same there as at the start.", constant.xreplace(end), constant.subs({u: u0, v: u0})),
+        Positive("The encoder layer that it gives is positive, as rho > u0.", end[u]),
         Identity("Slope along the conserved curve, dv/du = kappa u/v.", curved, slope),
         Positive("The slope is negative.", -slope),
+        Positive("It grows while v < rho, as at the start.", flow.encoder.subs(rho, v + gap)),
+        Positive("It shrinks while v > rho.", -flow.encoder.subs(v, rho + gap)),
     )
 
 
@@ -248,7 +254,11 @@ _shrinking = exp(-eta * t)
     "weight-decay-mode",
     claim="Weight decay eta on every layer makes the balanced mode du/dt = {jepa} for JEPA and {mae} for MAE. "
     "{difference} is no longer conserved: it follows {imbalance}, so the balanced line stays invariant and attracts.",
-    hypotheses=("aligned start", "eta/2 times the square of every encoder and predictor layer is added to the loss"),
+    hypotheses=(
+        "aligned start",
+        "eta/2 times the square of every encoder and predictor layer is added to the loss",
+        "c is v^2 - u^2 at the start",
+    ),
 )
 def weight_decay_mode(
     jepa: Expr = lam * u ** (2 * L + M - 1) * (1 - u**M / rho) - eta * u,
@@ -266,7 +276,8 @@ def weight_decay_mode(
             Identity(f"{name.upper()}: a predictor layer on that line.", flow.predictor.subs(v, u), rate),
             Identity(f"{name.upper()}: the imbalance decays at this pace.", along(difference, flow), pace * difference),
         ]
-    return (*steps, Identity("It starts at c.", imbalance.subs(t, 0), c))
+    start = difference.subs(v, sqrt(u**2 + c))
+    return (*steps, Identity("It starts at c = v^2 - u^2.", imbalance.subs(t, 0), start))
 
 
 _decays = weight_decay_mode.formulas

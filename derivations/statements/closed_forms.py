@@ -41,7 +41,7 @@ c, d = symbols("c d", integer=True, positive=True)
 alpha = Symbol("alpha", positive=True)
 start = Symbol("s_0", positive=True)
 y = Symbol("y", positive=True)
-TWO_AT_LEAST = {a: Integers(2, 8), b: Integers(1, 4), L: Integers(1, 3), M: Integers(1, 3)}
+FEW_LAYERS = {a: Integers(1, 8), b: Integers(1, 4), L: Integers(1, 3), M: Integers(1, 3)}
 
 
 @statement(
@@ -210,8 +210,8 @@ tail_is_hypergeometric.mutant("parameters exchanged", second=1 + c / b, third=c 
     "critical-time",
     claim="The product grows from epsilon to the fraction p of its asymptote in t = {time}, u*^b = rho, where "
     "T_(a,b)(x0, x1) is the integral of x^-a/(1-x^b) from x0 to x1.",
-    hypotheses=(*BALANCED, *FAMILY, "w = u^L"),
-    domain=TWO_AT_LEAST,
+    hypotheses=(*BALANCED, *FAMILY, "w = u^L", "epsilon < p w*"),
+    domain=FEW_LAYERS,
 )
 def critical_time_statement(time: Expr = critical_time(Member(lam, a, b, ustar**b))) -> Proof:
     rate = MEMBER.rate.subs(rho, ustar**b)
@@ -240,7 +240,7 @@ def _geometric(size: Expr) -> Expr:
     "jepa-critical-time",
     claim="From layer amplitude u0 to u1 < rho JEPA takes t = F(u1) - F(u0), F(u) = {scale} (sum over n = 1..2L-1 of "
     "{term}, plus {tail}); u0 = epsilon^(1/L) and u1 = p^(1/L) rho give the critical time.",
-    hypotheses=ONE_PREDICTOR_LAYER,
+    hypotheses=(*ONE_PREDICTOR_LAYER, "u0 < u1"),
     domain={L: Integers(1, 5)},
 )
 def jepa_critical_time(
@@ -267,7 +267,7 @@ jepa_critical_time.mutant("saturation added", tail=rho ** -(2 * L - 1) * (log(u)
 @statement(
     "mae-critical-time-one-layer",
     claim="With one encoder and one decoder layer MAE takes t = {time}.",
-    hypotheses=BALANCED,
+    hypotheses=(*BALANCED, "epsilon < p w*"),
 )
 def mae_critical_time_one_layer(
     time: Expr = log(p**2 * (rho - epsilon**2) / (epsilon**2 * (1 - p**2))) / (2 * lam),

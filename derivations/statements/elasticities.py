@@ -6,11 +6,11 @@ from sympy import Expr, S, log
 
 from derivations.closed_form import critical_time
 from derivations.elasticity import BRACKET, BY_EPSILON, BY_FRACTION, BY_LAMBDA, BY_RHO, DURATION
-from derivations.gradient_flow import Member
+from derivations.gradient_flow import Member, mode
 from derivations.notation import L, a, b, epsilon, lam, p, t, ustar, x, x0, x1, z, z1
 from derivations.proof import Identity, Positive, Proof, RatioLimit, Step
 from derivations.statement import statement
-from derivations.statements.closed_forms import TWO_AT_LEAST, d
+from derivations.statements.closed_forms import FEW_LAYERS, d
 from derivations.statements.modes import BALANCED, FAMILY
 
 EXACT = (*BALANCED, *FAMILY, "x0 = epsilon^(1/L)/u* < x1 = p^(1/L), I = T_(a,b)(x0, x1)")
@@ -32,7 +32,7 @@ def _elasticity(parameter: Expr, claimed: Expr, weight: Expr = S.One) -> Step:
     "elasticity-lambda",
     claim="d ln t / d ln lambda = {elasticity} at fixed rho.",
     hypotheses=EXACT,
-    domain=TWO_AT_LEAST,
+    domain=FEW_LAYERS,
 )
 def elasticity_lambda(elasticity: Expr = BY_LAMBDA) -> Proof:
     return (_elasticity(lam, elasticity),)
@@ -47,7 +47,7 @@ elasticity_lambda.mutant("-2", elasticity=-2 * S.One)
     "elasticity-rho",
     claim="d ln t / d ln rho = {elasticity} at fixed lambda.",
     hypotheses=EXACT,
-    domain=TWO_AT_LEAST,
+    domain=FEW_LAYERS,
 )
 def elasticity_rho(elasticity: Expr = BY_RHO) -> Proof:
     return (_elasticity(ustar, elasticity, 1 / b),)
@@ -59,7 +59,7 @@ elasticity_rho.mutant("the end moves too", elasticity=((1 - a) + x1 ** (1 - a) /
 elasticity_rho.mutant("scaling alone", elasticity=(1 - a) / b)
 
 
-@statement("elasticity-epsilon", claim="d ln t / d ln epsilon = {elasticity}.", hypotheses=EXACT, domain=TWO_AT_LEAST)
+@statement("elasticity-epsilon", claim="d ln t / d ln epsilon = {elasticity}.", hypotheses=EXACT, domain=FEW_LAYERS)
 def elasticity_epsilon(elasticity: Expr = BY_EPSILON) -> Proof:
     return (_elasticity(epsilon, elasticity),)
 
@@ -69,7 +69,7 @@ elasticity_epsilon.mutant("later for a larger start", elasticity=-BY_EPSILON)
 elasticity_epsilon.mutant("the dominant term's", elasticity=-(a - 1) / L)
 
 
-@statement("elasticity-fraction", claim="d ln t / d ln p = {elasticity}.", hypotheses=EXACT, domain=TWO_AT_LEAST)
+@statement("elasticity-fraction", claim="d ln t / d ln p = {elasticity}.", hypotheses=EXACT, domain=FEW_LAYERS)
 def elasticity_fraction(elasticity: Expr = BY_FRACTION) -> Proof:
     return (_elasticity(p, elasticity),)
 
@@ -84,7 +84,7 @@ elasticity_fraction.mutant("earlier for a higher threshold", elasticity=-BY_FRAC
     claim="The critical time rises with p at the rate {by_fraction}, falls with epsilon at {by_start} and with lambda at "
     "-t/lambda; all three without exception.",
     hypotheses=EXACT,
-    domain=TWO_AT_LEAST,
+    domain=FEW_LAYERS,
 )
 def critical_time_is_monotone(
     by_fraction: Expr = ustar ** (1 - a) / lam * x1 ** (1 - a) / (L * p * (1 - x1**b)),
@@ -109,23 +109,26 @@ critical_time_is_monotone.mutant("without 1/L", by_start=_rise["by_start"] * L)
 
 @statement(
     "sharp-epsilon",
-    claim="For a - 1 >= b, as for JEPA, there is exactly one start x0 in (0, x1) where {bracket} = 0. Below it higher "
-    "rho comes first at equal lambda, above it lower rho. The left side rises at {slope} and falls to minus infinity "
-    "like {lead} (a - 1 > b) or {logarithm} (a - 1 = b).",
+    claim="For a - 1 >= b (JEPA has a - 1 - b = {excess}) there is exactly one start x0 in (0, x1) where {bracket} = 0. "
+    "A feature that starts below it is learned earlier with more rho at equal lambda, one that starts above it later. "
+    "The left side rises at {slope} and falls to minus infinity like {lead} (a - 1 > b) or {logarithm} (a - 1 = b).",
     hypotheses=EXACT,
-    domain=TWO_AT_LEAST,
+    domain=FEW_LAYERS,
 )
 def sharp_epsilon(
     bracket: Expr = BRACKET,
     slope: Expr = (a - 1) * b * x0 ** (b - 1) * DURATION,
     lead: Expr = -b / (a - 1 - b) * x0 ** (1 - a + b),
     logarithm: Expr = b * log(x0),
+    excess: Expr = 2 * L - 2,
 ) -> Proof:
     above, equal = {a: b + 1 + d}, {a: b + 1}
+    jepa = mode("jepa")
     return (
+        Identity("JEPA's a - 1 - b, which is at least 0.", jepa.a - 1 - jepa.b, excess),
         Identity("The elasticity by rho is the bracket over b (1 - x0^b) I.", BY_RHO * b * (1 - x0**b) * DURATION, bracket),
         Identity("The slope of the bracket.", bracket.diff(x0), slope),
-        Positive("It is positive with I, so there is at most one zero.", slope.subs(DURATION, t)),
+        Positive("It is positive with I, so there is at most one zero.", slope.subs(DURATION, t).subs(a, b + d)),
         Positive("At x0 = x1 the bracket is positive.", bracket.subs(x0, x1)),
         RatioLimit("For a - 1 > b it falls as claimed.", bracket.subs(above), lead.subs(above), x0, S.One),
         Positive("Where it falls it is negative.", (-lead).subs(above)),
@@ -144,15 +147,19 @@ sharp_epsilon.mutant("half the logarithm", logarithm=b * log(x0) / 2)
     claim="For a - 1 > b, d ln t / d ln rho is {elasticity} to leading order: a small error of t, or a dropped term, "
     "hides rho.",
     hypotheses=(*EXACT, "epsilon tends to 0"),
-    domain=TWO_AT_LEAST,
+    domain=FEW_LAYERS,
 )
 def rho_elasticity_vanishes(elasticity: Expr = -(a - 1) / (a - 1 - b) * x0**b) -> Proof:
     above = {a: b + 1 + d}
-    shown = (b * (1 - x0**b) * elasticity * x0 ** (1 - a) / (a - 1)).subs(above)
+    dominant = x0 ** (1 - a) / (a - 1)
     return (
-        RatioLimit("I (a - 1) x0^(a-1) tends to 1.", DURATION.subs(above), (x0 ** (1 - a) / (a - 1)).subs(above), x0, S.One),
+        RatioLimit("I over x0^(1-a)/(a-1) tends to 1.", DURATION.subs(above), dominant.subs(above), x0, S.One),
         RatioLimit(
-            "So the bracket of the elasticity is b I times the claim to leading order.", BRACKET.subs(above), shown, x0, S.One
+            "So the elasticity, the bracket over b (1 - x0^b) I, over x0^b tends to what the claim is over x0^b.",
+            BRACKET.subs(above),
+            (b * (1 - x0**b) * dominant * x0**b).subs(above),
+            x0,
+            (elasticity / x0**b).subs(above),
         ),
     )
 
@@ -160,3 +167,4 @@ def rho_elasticity_vanishes(elasticity: Expr = -(a - 1) / (a - 1 - b) * x0**b) -
 rho_elasticity_vanishes.mutant("order one", elasticity=-(a - 1) / (a - 1 - b))
 rho_elasticity_vanishes.mutant("coefficient one", elasticity=-(x0**b))
 rho_elasticity_vanishes.mutant("higher rho later", elasticity=(a - 1) / (a - 1 - b) * x0**b)
+rho_elasticity_vanishes.mutant("none, as of the truncated sum", elasticity=S.Zero)

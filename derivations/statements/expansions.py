@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sympy import Expr, Integer, Rational, S, Symbol, log
+from sympy import Add, Expr, Integer, Rational, S, Symbol, log
 
-from derivations.closed_form import critical_time, logarithmic_tail
+from derivations.closed_form import critical_time, logarithmic_tail, written_out_time
 from derivations.expansion import (
     constant_beside_logarithm,
     constant_of_tail,
@@ -47,6 +47,7 @@ from derivations.statements.modes import BALANCED, FAMILY, MEMBER, ONE_PREDICTOR
 star_A, star_B = (Symbol(f"u_*{name}", positive=True) for name in "AB")
 SMALL_START = ("epsilon tends to 0",)
 DEEP: Domain = {L: Integers(2, 4), M: Integers(1, 3), a: Integers(2, 6), b: Integers(1, 4), x: UNIT}
+FROM_ONE_LAYER: Domain = {**DEEP, L: Integers(1, 4)}
 DISTINCT: Domain = {star_A**b - star_B**b: NonZero(), star_A**M - star_B**M: NonZero()}
 """rho_A and rho_B differ."""
 
@@ -60,6 +61,11 @@ def at(objective: str, star: Expr) -> Member:
     """The mode of an objective whose layer's fixed point is ``star``."""
     member = mode(objective)
     return Member(member.growth, member.a, member.b, star**member.b)
+
+
+def blind(term: Expr) -> Proof:
+    """The term depends neither on rho nor on the fixed point."""
+    return tuple(Identity("It does not know rho.", term.diff(symbol), S.Zero) for symbol in (rho, ustar))
 
 
 def dominates(member: Member, term: Expr, what: str = "The critical time over the term tends to 1.") -> Step:
@@ -78,14 +84,15 @@ def knows_rho(pair: tuple[Member, Member], term: Expr) -> Step:
     "dominant-term",
     claim="For a > 1 the critical time is {term} to leading order: it does not know rho.",
     hypotheses=(*BALANCED, *FAMILY, *SMALL_START),
-    domain=DEEP,
+    domain=FROM_ONE_LAYER,
 )
 def dominant_term_statement(term: Expr = dominant_term(MEMBER)) -> Proof:
-    return (dominates(Member(lam, a, b, ustar**b), term),)
+    return (dominates(Member(lam, a, b, ustar**b), term), *blind(term))
 
 
 dominant_term_statement.mutant("exponent a/L", term=epsilon ** (-a / L) / ((a - 1) * lam))
 dominant_term_statement.mutant("coefficient 1/a", term=epsilon ** (-(a - 1) / L) / (a * lam))
+dominant_term_statement.mutant("it knows rho in a smaller term", term=dominant_term(MEMBER) * (1 + rho * epsilon))
 dominant_term_statement.mutant("it knows rho", term=epsilon ** (-(a - 1) / L) / ((a - 1) * lam * rho))
 
 
@@ -97,7 +104,7 @@ dominant_term_statement.mutant("it knows rho", term=epsilon ** (-(a - 1) / L) / 
 )
 def jepa_dominant_term(term: Expr = epsilon ** (-(2 * L - 1) / L) / ((2 * L - 1) * lam)) -> Proof:
     member = at("jepa", ustar)
-    return (dominates(Member(lam, member.a.subs(M, 1), S.One, ustar), term),)
+    return (dominates(Member(lam, member.a.subs(M, 1), S.One, ustar), term), *blind(term))
 
 
 jepa_dominant_term.mutant("exponent 2L-2", term=epsilon ** (-(2 * L - 2) / L) / ((2 * L - 1) * lam))
@@ -114,12 +121,29 @@ jepa_dominant_term.mutant("the n = 1 term leads", term=epsilon ** (-1 / L) / (la
 def mae_dominant_term(
     term: Expr = epsilon ** (-(L + M - 2) / L) / ((L + M - 2) * lam), logarithm: Expr = -log(epsilon) / lam
 ) -> Proof:
-    one_layer = time_from(Member(lam, S.One, Integer(2), ustar**2)).subs(L, 1)
+    def with_one_encoder_layer(decoder_layers: Expr) -> Expr:
+        exponent, saturation = (power.subs({L: 1, M: decoder_layers}) for power in (mode("mae").a, mode("mae").b))
+        return time_from(Member(lam, exponent, saturation, ustar**saturation)).subs(L, 1)
+
     return (
-        dominates(at("mae", ustar), term),
+        dominates(at("mae", ustar), term, "For L > 1 the time over the term tends to 1."),
         RatioLimit(
-            "With one layer each, the time over the logarithm tends to 1.", one_layer, logarithm.subs(epsilon, x), x, S.One
+            "With one encoder layer and n + 1 decoder layers as well.",
+            with_one_encoder_layer(n + 1),
+            term.subs({L: 1, M: n + 1, epsilon: x}),
+            x,
+            S.One,
         ),
+        RatioLimit(
+            "With one layer each, the time over the logarithm tends to 1.",
+            with_one_encoder_layer(S.One),
+            logarithm.subs(epsilon, x),
+            x,
+            S.One,
+        ),
+        RatioLimit("For a = 1 and any b, T over -ln x0 tends to 1.", Duration(S.One, b, x, x1), -log(x), x, S.One),
+        *blind(term),
+        *blind(logarithm),
     )
 
 
@@ -133,14 +157,22 @@ mae_dominant_term.mutant("half the logarithm", logarithm=-log(epsilon) / (2 * la
     claim="For a - 1 > b the difference of the times of equal lambda is {term} to leading order: rho enters at the "
     "relative order epsilon^(b/L).",
     hypotheses=(*BALANCED, *FAMILY, "rho_A and rho_B differ", *SMALL_START),
-    domain={**DEEP, **DISTINCT},
+    domain={**FROM_ONE_LAYER, **DISTINCT},
 )
 def first_term_that_knows_rho(
     term: Expr = epsilon ** (-(a - 1 - b) / L) / ((a - 1 - b) * lam) * (1 / rho_A - 1 / rho_B),
 ) -> Proof:
     above = b + 1 + d
     pair = Member(lam, above, b, star_A**b), Member(lam, above, b, star_B**b)
-    return (knows_rho(pair, term.subs(a, above)),)
+    relative = (a - 1) / (a - 1 - b) * (1 / rho_A - 1 / rho_B) * epsilon ** (b / L)
+    return (
+        knows_rho(pair, term.subs(a, above)),
+        Identity(
+            "It is of order epsilon^(b/L) beside the dominant term.",
+            term.subs(a, above),
+            (relative * dominant_term(MEMBER)).subs(a, above),
+        ),
+    )
 
 
 first_term_that_knows_rho.mutant(
@@ -176,6 +208,32 @@ def _power(k: Expr, at_layer: Expr) -> Expr:
     return ustar ** (1 - a) / lam * (at_layer / ustar) ** -(a - 1 - k * b) / (a - 1 - k * b)
 
 
+def _assembled(exponent: int, saturation: int, claimed: Expr, scope: str, depth: Expr = L) -> Step:
+    """The claim as a whole against the time written out, for one member of the family."""
+    member = Member(lam, Integer(exponent), Integer(saturation), ustar**saturation)
+    exact = Add(*written_out_time(member)).subs(L, depth)
+    scaled = {epsilon: x**depth, p: x1**depth}
+    return Limit(
+        f"As a whole, for a = {exponent}, b = {saturation}.",
+        (exact - claimed.subs(rho, ustar**saturation)).subs(scaled),
+        x,
+        S.Zero,
+        scope=scope,
+    )
+
+
+def _summed(term: Expr, end: Expr, rest: Expr, members: tuple[tuple[int, int], ...]) -> Proof:
+    """The sum of the claim's terms, less that of its ends, plus the rest, for these members."""
+    scope = f"(a, b) = {', '.join(map(str, members))}"
+    steps = []
+    for exponent, saturation in members:
+        count = -(-(exponent - 1) // saturation)
+        bind = {a: exponent, b: saturation, c: count * saturation - exponent + 1}
+        claimed = Add(*((term - end).subs(n, k) for k in range(1, count + 1)), rest).subs(bind)
+        steps.append(_assembled(exponent, saturation, claimed, scope))
+    return tuple(steps)
+
+
 def _expansion(term: Expr, end: Expr, rest: Expr, tail: Expr, bind: dict[Symbol, Expr]) -> Proof:
     """Powers of the start, powers of the end, and what remains of the tail."""
     star = {rho: ustar**b, epsilon: x**L, p: x1**L}
@@ -208,7 +266,8 @@ _orders: Domain = {
     domain=_orders,
 )
 def expansion_statement(term: Expr = _term, end: Expr = _end, rest: Expr = constant_of_tail(MEMBER, c)) -> Proof:
-    return _expansion(term, end, rest, Tail(c, b, x), {b: c + d, a: K * (c + d) - c + 1})
+    members = ((2, 2), (3, 4), (5, 3))
+    return (*_expansion(term, end, rest, Tail(c, b, x), {b: c + d, a: K * (c + d) - c + 1}), *_summed(term, end, rest, members))
 
 
 expansion_statement.mutant("powers of rho off by one", term=_term / rho)
@@ -229,7 +288,8 @@ def expansion_with_logarithm(
     end: Expr = _end,
     rest: Expr = logarithm(MEMBER) + constant_beside_logarithm(MEMBER),
 ) -> Proof:
-    return _expansion(term, end, rest, logarithmic_tail(b, x), {a: K * b + 1})
+    members = ((2, 1), (4, 1), (5, 2))
+    return (*_expansion(term, end, rest, logarithmic_tail(b, x), {a: K * b + 1}), *_summed(term, end, rest, members))
 
 
 _log_rest = expansion_with_logarithm.formulas["rest"]
@@ -264,6 +324,16 @@ def jepa_expansion(
         Identity("The exact power n at the start is the n-th term.", power(epsilon ** (1 / L)), term),
         Identity("The exact power n at the end is the n-th part of the constant.", power(p ** (1 / L) * rho), end),
         Limit("What the exact time holds beyond the claim tends to 0.", remains, x, S.Zero),
+        *(
+            _assembled(
+                2 * depth,
+                1,
+                Add(*((term - end).subs(n, k) for k in range(1, 2 * depth)), constant, -logarithm).subs(L, depth),
+                "L = 1..3",
+                Integer(depth),
+            )
+            for depth in (1, 2, 3)
+        ),
     )
 
 
@@ -360,6 +430,7 @@ def mae_order_turns_once(
     return (
         Identity("In the layer amplitude x of the threshold its slope is the integrand at x.", in_layer.diff(x), slope),
         Positive("The integrand is positive, z = x^(L+1) < 1.", slope.subs(x ** (L + 1), z)),
+        Positive("What multiplies K_L in the time, u*^(1-L)/lambda, falls with rho.", -(ustar ** (1 - L)).diff(ustar)),
         *(
             Bracket(
                 "It changes sign within half a digit.",

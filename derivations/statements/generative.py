@@ -37,7 +37,7 @@ VARIANCE = q**2 * kappa + q * (1 - q) * s
 
 MASKED = (
     "pixels with covariance C, all of variance s",
-    "each pixel of x is kept with probability q on its own, else 0",
+    "each pixel of x is kept with probability 0 < q < 1 on its own, else 0",
     "kappa is an eigenvalue of C",
 )
 MASKING = {q: UNIT}
@@ -201,7 +201,16 @@ def masked_lambda_and_rho_rise_together(
         for target, covariance in covariances.items()
         for quantity, value in (("lambda", covariance), ("rho", covariance / variance))
     }
-    return tuple(Positive(f"The slope of {sentence}", slope) for sentence, slope in slopes.items())
+    derived = (
+        ("sigma^2 is that of masked pixels.", variance, independent_mask_moments.formulas["variance"]),
+        ("lambda for independent masks.", independent, independent_mask_moments.formulas["covariance"]),
+        ("lambda for a full target.", full, full_target_moments.formulas["covariance"]),
+        ("lambda for a complementary target.", complementary, complementary_target_moments.formulas["covariance"]),
+    )
+    return (
+        *(Identity(*each) for each in derived),
+        *(Positive(f"The slope of {sentence}", slope) for sentence, slope in slopes.items()),
+    )
 
 
 masked_lambda_and_rho_rise_together.mutant("the variance without the masks' own", variance=q**2 * kappa)
@@ -210,7 +219,7 @@ masked_lambda_and_rho_rise_together.mutant("a target that shrinks", independent=
 masked_lambda_and_rho_rise_together.mutant("complement by the wrong sign", complementary=q * (1 - q) * (s - kappa))
 
 SLOW = (
-    "the amplitude obeys z' = gamma z + innovation, stationary with variance tau^2",
+    "the amplitude obeys z' = gamma z + innovation, 0 < gamma < 1, stationary with variance tau^2",
     "each view is the amplitude plus independent noise of variance eta^2",
     "the views are k >= 1 steps apart",
 )
@@ -272,7 +281,10 @@ def ar1_noise_moves_rho_not_lambda(covariance: Expr = LAGGED, influence: Expr = 
         {k: 1, tau: 1, gamma: Rational(9, 10), eta: Rational(3, 2)},
         {k: 1, tau: 1, gamma: Rational(1, 2), eta: Rational(1, 3)},
     )
+    moments = ar1_moments.formulas
     return (
+        Identity("lambda is that of the moments.", covariance, moments["covariance"]),
+        Identity("So is rho.", influence, moments["influence"]),
         Identity("The slope of lambda in eta^2.", covariance.diff(eta) / (2 * eta), S.Zero),
         Positive("Minus the slope of rho in eta^2.", -influence.diff(eta) / (2 * eta)),
         CertifiedPositive(

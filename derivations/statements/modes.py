@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from sympy import Expr, S
+from sympy import Expr, S, log
 
 from derivations.gradient_flow import LOSSES, Member, balanced_rate, gradient_flow, mode
-from derivations.notation import L, M, N, a, b, lam, rho, sigma, t, u, ustar, v, w, z
-from derivations.proof import Identity, Positive, Proof, Step
+from derivations.gradient_flow import conserved as separated
+from derivations.notation import L, M, N, a, b, epsilon, lam, rho, s, sigma, t, u, ustar, v, w, x, z
+from derivations.proof import Identity, Limit, Positive, Proof, Step
 from derivations.reduction import UndecidedError
 from derivations.statement import SAXE_PAPER, statement
 
 SHARED = ("the layers of each kind share their amplitude",)
 BALANCED = ("balanced, aligned start: v = u",)
 ONE_PREDICTOR_LAYER = (*BALANCED, "one predictor layer")
+LEARNABLE = (*BALANCED, "lambda > 0 and rho > 0")
 FAMILY = ("du/dt = lambda u^a (1 - u^b/rho)",)
 MEMBER = Member(lam, a, b, rho)
 
@@ -65,7 +67,10 @@ mae_gradients.mutant("all layers move as one", predictor=M * v ** (M - 1) * u**L
 def _conservation(objective: str, conserved: Expr) -> Proof:
     flow = gradient_flow(LOSSES[objective])
     by_encoder, by_predictor = conserved.diff(u) * flow.encoder, conserved.diff(v) * flow.predictor
-    return (Identity("What the predictor adds to it along the flow, the encoder takes away.", by_predictor, -by_encoder),)
+    return (
+        Identity("What the predictor adds to it along the flow, the encoder takes away.", by_predictor, -by_encoder),
+        Identity("It is what separating du and dv finds.", conserved, separated(flow) or S.Zero),
+    )
 
 
 @statement("jepa-conserves-balance", claim="JEPA conserves {conserved} for every L and M.", hypotheses=SHARED)
@@ -184,6 +189,8 @@ def one_curve_two_clocks(
     return (
         *_product("jepa", training),
         Identity("By the chain rule dw/dt = (dw/dtau) (dtau/dt).", training, paper * clock.diff(t)),
+        Identity("Both clocks start at 0.", clock.subs(t, 0), S.Zero),
+        Identity("With one layer they agree.", clock.subs(L, 1), t),
     )
 
 
@@ -215,13 +222,13 @@ def _one_attractor() -> tuple[Step, ...]:
 @statement(
     "jepa-asymptote",
     claim="Under JEPA a layer tends to u* = {layer} and the encoder to w* = {product}, from every positive start.",
-    hypotheses=BALANCED,
+    hypotheses=LEARNABLE,
 )
 def jepa_asymptote(layer: Expr = rho ** (1 / M), product: Expr = rho ** (L / M)) -> Proof:
     return _asymptote("jepa", layer, product)
 
 
-jepa_asymptote.mutant("no stop-gradient: MAE's asymptote", layer=rho ** (1 / (L + M)), product=rho ** (L / (L + M)))
+jepa_asymptote.mutant("regressed on y: MAE's asymptote", layer=rho ** (1 / (L + M)), product=rho ** (L / (L + M)))
 jepa_asymptote.mutant("product rho^L whatever M", product=rho**L)
 jepa_asymptote.mutant("layer rho^(1/L)", layer=rho ** (1 / L), product=rho)
 
@@ -229,7 +236,7 @@ jepa_asymptote.mutant("layer rho^(1/L)", layer=rho ** (1 / L), product=rho)
 @statement(
     "mae-asymptote",
     claim="Under MAE a layer tends to u* = {layer} and the encoder to w* = {product}, from every positive start.",
-    hypotheses=BALANCED,
+    hypotheses=LEARNABLE,
 )
 def mae_asymptote(layer: Expr = rho ** (1 / (L + M)), product: Expr = rho ** (L / (L + M))) -> Proof:
     return _asymptote("mae", layer, product)
@@ -259,13 +266,15 @@ approach_rate.mutant("unstable", rate=-lam * b * ustar ** (a - 1))
     "fixed-points-form-a-stable-line",
     claim="At JEPA's fixed points v^M = rho the rates have trace {trace} and determinant {determinant}: neutral along "
     "the line of fixed points, attracting across it.",
-    hypotheses=("any balance v^2 - u^2; here v = u^c, c real",),
+    hypotheses=(*SHARED, "any balance v^2 - u^2"),
 )
 def fixed_points_form_a_stable_line(trace: Expr = -lam * M * u ** (2 * L) * v ** (M - 2), determinant: Expr = S.Zero) -> Proof:
     flow = gradient_flow(LOSSES["jepa"])
     at_rest = {sigma**2: lam / v**M}
     entries = [[rate.diff(layer).subs(at_rest) for layer in (u, v)] for rate in (flow.encoder, flow.predictor)]
     return (
+        Identity("The encoder rests there.", flow.encoder.subs(at_rest), S.Zero),
+        Identity("So does the predictor.", flow.predictor.subs(at_rest), S.Zero),
         Identity("Trace of the Jacobian.", entries[0][0] + entries[1][1], trace),
         Identity("Determinant.", entries[0][0] * entries[1][1], entries[0][1] * entries[1][0] + determinant),
         Positive("The trace is negative.", -trace),
@@ -279,21 +288,40 @@ fixed_points_form_a_stable_line.mutant("without M", trace=-lam * u ** (2 * L) * 
 
 @statement(
     "small-start-growth",
-    claim="A start of product amplitude epsilon grows at du/dt = u^a ({jepa}) under JEPA and u^a ({mae}) under MAE: "
-    "covariance minus a variance penalty that depth drives to full strength.",
-    hypotheses=ONE_PREDICTOR_LAYER,
+    claim="A start of product amplitude epsilon moves at du/dt = u^a ({jepa}) under JEPA and u^a ({mae}) under MAE: "
+    "covariance minus a variance penalty. Its strength is {strength} under JEPA, which depth drives to {full}, and "
+    "epsilon times that under MAE.",
+    hypotheses=(*ONE_PREDICTOR_LAYER, "epsilon < 1"),
 )
-def small_start_growth(jepa: Expr = lam - sigma**2 * w ** (1 / L), mae: Expr = lam - sigma**2 * w ** (1 + 1 / L)) -> Proof:
-    return tuple(
+def small_start_growth(
+    jepa: Expr = lam - sigma**2 * epsilon ** (1 / L),
+    mae: Expr = lam - sigma**2 * epsilon ** (1 + 1 / L),
+    strength: Expr = epsilon ** (1 / L),
+    full: Expr = S.One,
+) -> Proof:
+    scores = (
         Identity(
-            f"The rate of {name} over u^a, at w = u^L.",
+            f"The rate of {name} over u^a, at epsilon = u^L.",
             (mode(objective).rate / u ** mode(objective).a).subs(M, 1),
-            _with_rho(score).subs(w, u**L),
+            _with_rho(score).subs(epsilon, u**L),
         )
         for objective, name, score in (("jepa", "JEPA", jepa), ("mae", "MAE", mae))
     )
+    bound = -log(strength)
+    excess = -log(x) - (full - x)
+    return (
+        *scores,
+        Identity("JEPA's penalty is the variance times the strength.", jepa, lam - sigma**2 * strength),
+        Identity("MAE's is epsilon times that.", mae, lam - sigma**2 * epsilon * strength),
+        Positive("A strength x < 1 falls short of full strength.", full - x),
+        Identity("Beside |ln x|, what it lacks is equal at x = 1.", excess.subs(x, 1), S.Zero),
+        Positive("And smaller before: |ln x| minus it falls up to there.", -excess.diff(x)),
+        Limit("|ln x| tends to 0 as s = 1/L does, and with it what is lacking.", bound.subs(L, 1 / s), s, S.Zero),
+    )
 
 
-small_start_growth.mutant("penalty of strength epsilon", jepa=lam - sigma**2 * w)
-small_start_growth.mutant("one score for both", mae=lam - sigma**2 * w ** (1 / L))
-small_start_growth.mutant("standard deviation", jepa=lam - sigma * w ** (1 / L))
+small_start_growth.mutant("penalty of strength epsilon", jepa=lam - sigma**2 * epsilon)
+small_start_growth.mutant("one score for both", mae=lam - sigma**2 * epsilon ** (1 / L))
+small_start_growth.mutant("standard deviation", jepa=lam - sigma * epsilon ** (1 / L))
+small_start_growth.mutant("depth drives it to half", full=S.Half)
+small_start_growth.mutant("MAE's strength for JEPA's", strength=epsilon ** (1 + 1 / L))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Expr, Integer, Rational, S, log
+from sympy import Expr, Integer, Rational, S, Symbol, log
 
 from derivations.closed_form import critical_time
 from derivations.gradient_flow import Member, mode
@@ -35,12 +35,13 @@ from derivations.notation import (
     x1,
     z,
 )
-from derivations.proof import Bracket, CertifiedPositive, Identity, Limit, Positive, Proof, RatioLimit
+from derivations.proof import Bracket, CertifiedPositive, Identity, Limit, Positive, Proof, RatioLimit, Step
 from derivations.statement import statement
-from derivations.statements.closed_forms import TWO_AT_LEAST
+from derivations.statements.closed_forms import FEW_LAYERS
 from derivations.statements.expansions import (
     DEEP,
     DISTINCT,
+    FROM_ONE_LAYER,
     SMALL_START,
     at,
     dominates,
@@ -52,13 +53,14 @@ from derivations.statements.expansions import (
 )
 from derivations.statements.modes import BALANCED, FAMILY, ONE_PREDICTOR_LAYER
 
+gap = Symbol("delta", positive=True)
 EQUAL_LAMBDA = ("equal lambda", "rho_A and rho_B differ")
 
 
 @statement(
     "jepa-equal-lambda-ratio",
-    claim="For L > 1 JEPA's t(rho_A)/t(rho_B) is 1 + {correction} to leading order: higher rho first, and the more so "
-    "the deeper the encoder.",
+    claim="For L > 1 JEPA's t(rho_A)/t(rho_B) is 1 + {correction} to leading order: for a small enough start higher rho comes "
+    "first, and the more so the deeper the encoder.",
     hypotheses=(*BALANCED, "L > 1", *EQUAL_LAMBDA, *SMALL_START),
     domain={**DEEP, **DISTINCT},
 )
@@ -69,7 +71,14 @@ def jepa_equal_lambda_ratio(
     return (
         dominates(at("jepa", star_B), leading, "The second time over its dominant term tends to 1."),
         knows_rho((at("jepa", star_A), at("jepa", star_B)), leading * correction),
+        Positive("It is positive where rho_B exceeds rho_A.", correction.subs(rho_B, rho_A + gap)),
+        Limit("Over that of one layer more it vanishes with epsilon = x^(L(L+1)).", _against_deeper(correction), x, S.Zero),
     )
+
+
+def _against_deeper(correction: Expr) -> Expr:
+    """The correction over that of an encoder of one layer more, from the same epsilon."""
+    return (correction / correction.subs(L, L + 1)).subs(epsilon, x ** (L * (L + 1)))
 
 
 jepa_equal_lambda_ratio.mutant(
@@ -138,8 +147,9 @@ _shift = rho_A ** (-(L - 1) / (L + 1)) - rho_B ** (-(L - 1) / (L + 1))
 
 @statement(
     "mae-equal-lambda-ratio",
-    claim="For L > 1 MAE's t(rho_A)/t(rho_B) is 1 + K_L(p) {correction} to leading order: bounded, and the less the deeper.",
-    hypotheses=(*ONE_PREDICTOR_LAYER, "L > 1", "K_L as in mae-expansion", *EQUAL_LAMBDA, *SMALL_START),
+    claim="For L > 1 MAE's t(rho_A)/t(rho_B) is 1 + K_L(p) {correction} to leading order, of a power of epsilon that "
+    "rises with depth.",
+    hypotheses=(*ONE_PREDICTOR_LAYER, "L > 1", "K_L(p) as in mae-expansion, not 0", *EQUAL_LAMBDA, *SMALL_START),
     domain={L: Integers(2, 5)},
 )
 def mae_equal_lambda_ratio(correction: Expr = (L - 1) * _shift * epsilon ** ((L - 1) / L)) -> Proof:
@@ -157,6 +167,12 @@ def mae_equal_lambda_ratio(correction: Expr = (L - 1) * _shift * epsilon ** ((L 
         Limit(
             "The difference of the times, K_L(p) times the claim over it, tends to 0.",
             exact(star_A) - exact(star_B) - claimed * mae_constant(x1**L),
+            x,
+            S.Zero,
+        ),
+        Limit(
+            "Its power of epsilon: that of one layer more, over it, vanishes with epsilon = x^(L(L+1)).",
+            1 / _against_deeper(correction / _shift),
             x,
             S.Zero,
         ),
@@ -178,15 +194,14 @@ def mae_equal_lambda_ratio_one_layer(correction: Expr = (log(rho_B) - log(rho_A)
         return (2 * log(p) + log(share) + log(1 - x**2 / share) - 2 * log(x) - log(1 - p**2)) / (2 * lam)
 
     leading = -log(x) / lam
+    lost = -1 / mode("mae").rate.subs({L: 1, M: 1, u: x})
     return (
+        Identity("The exact time loses what passes at the start.", exact(rho).diff(x), lost),
+        Identity("It is 0 on the threshold p rho^(1/2).", exact(ustar**2).subs(x, p * ustar), S.Zero),
         Limit("The second time over |ln epsilon|/lambda tends to 1.", exact(rho_B) / leading, x, S.One),
-        Identity(
-            "The exact time loses what passes at the start.", exact(rho).diff(x), -1 / mode("mae").rate.subs({L: 1, M: 1, u: x})
-        ),
         Limit(
             "The difference of the times less the claim tends to 0.",
-            (log(1 - x**2 / rho_A) - log(1 - x**2 / rho_B) + log(rho_A) - log(rho_B)) / (2 * lam)
-            - leading * correction.subs(epsilon, x),
+            exact(rho_A) - exact(rho_B) - leading * correction.subs(epsilon, x),
             x,
             S.Zero,
         ),
@@ -200,9 +215,10 @@ mae_equal_lambda_ratio_one_layer.mutant("1/rho", correction=(1 / rho_B - 1 / rho
 
 @statement(
     "lambda-decides-for-a-small-start",
-    claim="As epsilon tends to 0, t_A/t_B tends to {ratio} for every a > 1 and for a = 1: lambda always decides, never rho.",
+    claim="As epsilon tends to 0, t_A/t_B tends to {ratio} for every a >= 1: where lambda_A and lambda_B differ they "
+    "decide, not rho.",
     hypotheses=(*BALANCED, *FAMILY, *SMALL_START),
-    domain=DEEP,
+    domain=FROM_ONE_LAYER,
 )
 def lambda_decides(ratio: Expr = lam_B / lam_A) -> Proof:
     def times(exponent: Expr) -> tuple[Expr, Expr]:
@@ -229,8 +245,8 @@ def _score(lam: Expr, sigma: Expr, at_layer: Expr) -> Expr:
 @statement(
     "two-times-cross-at-most-twice",
     claim="As epsilon varies, t_A - t_B turns only where epsilon^(b/L) = {turn}; so two features change places at most twice.",
-    hypotheses=(*BALANCED, *FAMILY, "lambda_A and lambda_B differ or sigma_A and sigma_B do"),
-    domain={z: Reals(), sigma_B: Reals(sampled=(Rational(5, 2), Rational(4))), **TWO_AT_LEAST},
+    hypotheses=(*BALANCED, *FAMILY, "sigma_A and sigma_B differ", "one p", "epsilon below both thresholds p w*"),
+    domain={z: Reals(), sigma_B: Reals(sampled=(Rational(5, 2), Rational(4))), **FEW_LAYERS},
 )
 def two_times_cross_at_most_twice(turn: Expr = (lam_A - lam_B) / (sigma_A**2 - sigma_B**2)) -> Proof:
     def loss_of_time(lam: Expr, sigma: Expr) -> Expr:
@@ -259,7 +275,11 @@ two_times_cross_at_most_twice.mutant("the sum of the variances", turn=(lam_A - l
 @statement(
     "depth-crossover",
     claim="In the limit of depth two features change places at epsilon^(1/L) = {crossover}.",
-    hypotheses=(*ONE_PREDICTOR_LAYER, "L tends to infinity at fixed x = epsilon^(1/L)"),
+    hypotheses=(
+        *ONE_PREDICTOR_LAYER,
+        "L tends to infinity at fixed x = epsilon^(1/L)",
+        "sigma_A and sigma_B differ, and 0 < crossover < rho_A, rho_B",
+    ),
     domain={sigma_B: Reals(sampled=(Rational(5, 2), Rational(4)))},
 )
 def depth_crossover(crossover: Expr = (lam_A - lam_B) / (sigma_A**2 - sigma_B**2)) -> Proof:
@@ -292,7 +312,7 @@ depth_crossover.mutant("inverse", crossover=(sigma_A**2 - sigma_B**2) / (lam_A -
 @statement(
     "depth-limit",
     claim="As L tends to infinity at fixed x = epsilon^(1/L) < rho, lambda t {factor} tends to 1 under JEPA.",
-    hypotheses=ONE_PREDICTOR_LAYER,
+    hypotheses=(*ONE_PREDICTOR_LAYER, "p fixed in (0, 1)"),
     domain={n: Integers(1, 12)},
 )
 def depth_limit(factor: Expr = (1 - x / rho) * (2 * L - 1) * x ** (2 * L - 1)) -> Proof:
@@ -364,13 +384,16 @@ depth_needed.mutant("MAE's asymptote", depth=M * log(epsilon) / (log(rho) - log(
 depth_needed.mutant("inverse", depth=M * log(rho) / log(epsilon))
 
 
+LAMBDAS = (Rational(4, 5), S.One)
+RHOS = (Rational(6, 5), Rational(3, 5))
+
+
 def _lead(depth: int, start: Expr) -> Expr:
     """t_A - t_B for lambda = 0.8, rho = 1.2 against lambda = 1, rho = 0.6 under JEPA, p = 1/2."""
-    pair = (
-        Member(Rational(4, 5), Integer(2 * depth), S.One, Rational(6, 5)),
-        Member(S.One, Integer(2 * depth), S.One, Rational(3, 5)),
+    one, other = (
+        critical_time(Member(lam, Integer(2 * depth), S.One, rho)).subs({L: depth, p: Rational(1, 2), epsilon: start})
+        for lam, rho in zip(LAMBDAS, RHOS, strict=True)
     )
-    one, other = (critical_time(member).subs({L: depth, p: Rational(1, 2), epsilon: start}) for member in pair)
     return one - other
 
 
@@ -385,37 +408,31 @@ def rho_beats_lambda_in_a_window(
     low_three: Expr = Rational("0.003846"),
     high_three: Expr = Rational("0.062786"),
     low_four: Expr = Rational("0.00078951"),
-    high_four: Expr = Rational("0.046020"),
+    high_four: Expr = Rational("0.046019"),
     low_eight: Expr = Rational("0.0000014277"),
-    high_eight: Expr = Rational("0.0073530"),
+    high_eight: Expr = Rational("0.0073532"),
 ) -> Proof:
-    thousandth = Rational(1, 1000)
-    ends = ((3, low_three), (3, high_three), (4, low_four), (4, high_four), (8, low_eight), (8, high_eight))
+    fifth = Rational(1, 5)
+    ends = ((3, low_three, 6), (3, high_three, 6), (4, low_four, 8), (4, high_four, 6), (8, low_eight, 10), (8, high_eight, 7))
     return (
-        *(
-            CertifiedPositive(
-                f"At L = {depth} the second is ahead even where its lead is least, at x = 0.2.",
-                _lead(depth, Rational(1, 5) ** depth),
-            )
-            for depth in (1, 2)
+        CertifiedPositive("The second has the greater lambda, so it is first for a small start.", LAMBDAS[1] - LAMBDAS[0]),
+        Identity(
+            "Both grow alike at x = epsilon^(1/L) = 0.2, and there only; so the lead turns once.",
+            LAMBDAS[0] * (1 - fifth / RHOS[0]),
+            LAMBDAS[1] * (1 - fifth / RHOS[1]),
         ),
-        *(
-            CertifiedPositive(f"At L = {depth} the first is ahead at x = 0.2.", -_lead(depth, Rational(1, 5) ** depth))
-            for depth in (3, 4, 8)
-        ),
-        *(
-            Bracket(
-                f"At L = {depth} they change places within a thousandth of {float(end):.5g}.",
-                _lead(depth, epsilon),
-                epsilon,
-                end * (1 - thousandth),
-                end * (1 + thousandth),
-            )
-            for depth, end in ends
-        ),
+        *(CertifiedPositive(f"At L = {depth} the second is ahead even there.", _lead(depth, fifth**depth)) for depth in (1, 2)),
+        *(CertifiedPositive(f"At L = {depth} the first is ahead there.", -_lead(depth, fifth**depth)) for depth in (3, 4, 8)),
+        *(_changes_place(depth, end, places) for depth, end, places in ends),
     )
 
 
+def _changes_place(depth: int, end: Expr, places: int) -> Step:
+    half = Rational(1, 2 * 10**places)
+    sentence = f"At L = {depth} they change places at {float(end):.5g}, rounded to {places} decimal places."
+    return Bracket(sentence, _lead(depth, epsilon), epsilon, end - half, end + half)
+
+
 rho_beats_lambda_in_a_window.mutant("one window for all depths", low_four=Rational("0.003846"), high_four=Rational("0.062786"))
-rho_beats_lambda_in_a_window.mutant("no lower end", low_three=Rational(1, 10**9))
+rho_beats_lambda_in_a_window.mutant("no lower end", low_three=Rational(1, 10**6))
 rho_beats_lambda_in_a_window.mutant("window up to the crossover of infinite depth", high_eight=Rational(1, 5) ** 8)

@@ -124,6 +124,7 @@ def negative_predictor(
             negative.subs({v: end.subs(odd).subs(at_rest), **at_rest}),
             S.Zero,
         ),
+        Positive("That end is negative.", -end),
         Identity("There the encoder's product of L layers is the asymptote.", asymptote.subs(odd).subs(at_rest), u**L),
         Positive("With v > 0 the feature decays.", -negative),
     )
@@ -204,7 +205,7 @@ gradient_descent_first_order.mutant("as much time as eta", lag=S.Zero)
     hypotheses=(
         "aligned start",
         "the target W y is differentiated too",
-        "lambda^2 <= sigma^2 sigma_y^2, by Cauchy and Schwarz",
+        "|lambda| < sigma sigma_y: Cauchy and Schwarz, y being no multiple of x",
     ),
 )
 def no_stop_gradient_control(

@@ -1,13 +1,19 @@
 """lindyn derive and lindyn verify, as people run them."""
 
 import json
+import os
+import shlex
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from derivations.statement import STATEMENTS, Mutant
-from tests.cli.running import answered, process, refused, run
+from tests.cli.running import LINDYN, answered, process, refused, run
 
+FRACTION = "--fraction is 1; it must be strictly between 0 and 1."
 JEPA = "sigma**2*(v*u**L)**2/2 - lam*v*u**L*sg(u**L)"
 
 
@@ -51,8 +57,8 @@ def test_the_ending_of_the_output_names_the_format(ending: str, begins: str, tmp
         (("jepa", "--depth", "two"), "Invalid value for '--depth': 'two' is not a valid integer."),
         (("jepa", "--predictor-depth", "0"), "--predictor-depth is 0; it must be a whole number from 1 to 1000."),
         (("jepa", "--lambda", "1"), "--lambda and --rho go together."),
-        (("jepa", "--lambda", "1", "--rho", "1"), "Numbers need a --depth."),
-        (("jepa", "--depth", "2", "--lambda", "-1", "--rho", "1"), "--lambda is -1.0; it must be a positive decimal number."),
+        (("jepa", "--lambda", "1", "--rho", "1"), "--depth is needed for numbers: add --depth."),
+        (("jepa", "--depth", "2", "--lambda", "1", "--rho", "1", "--fraction", "1"), FRACTION),
         (("jepa", "--epsilon", "0.1"), "--epsilon is not used by derive without --lambda and --rho; leave it out."),
         (("--loss", "u + x"), "The loss has the name 'x' at column 5; it may use u, v, L, M, lam, sigma, rho and sg(...)."),
         (
@@ -125,5 +131,218 @@ def test_a_surviving_mutant_ends_with_exit_code_1() -> None:
 
 
 def test_an_unknown_statement_is_refused_with_the_nearest() -> None:
-    assert "the nearest are jepa-mode" in refused("verify", "jepa-mod")
+    assert refused("verify", "jepa-mod").startswith("There is no statement 'jepa-mod'; the nearest are jepa-mode")
     assert refused("verify", "--list", "--mutants") == "--mutants is not used by --list; leave it out."
+
+
+@pytest.mark.parametrize("environment", [{"PYTHONIOENCODING": "ascii"}, {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}])
+def test_a_derivation_is_the_same_whatever_the_encoding_of_the_process(environment: dict[str, str]) -> None:
+    known = process("derive", "jepa", "--depth", 50, PYTHONIOENCODING="utf-8")
+    found = process("derive", "jepa", "--depth", 50, **environment)
+    assert (found.returncode, found.stderr) == (0, b"")
+    assert found.stdout == known.stdout
+    assert "λ" in found.stdout.decode()
+
+
+def test_a_table_is_the_same_whatever_the_encoding_of_the_process() -> None:
+    found = process("verify", "--list", "jepa-mode", PYTHONIOENCODING="ascii")
+    assert (found.returncode, found.stderr) == (0, b"")
+    assert found.stdout == answered("verify", "--list", "jepa-mode").stdout_bytes
+
+
+def shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of shell in which lindyn stands for the installed command."""
+    line = command.replace("lindyn", shlex.quote(str(LINDYN)))
+    return subprocess.run(
+        ["sh", "-c", line], capture_output=True, text=True, timeout=30, env={**os.environ, **environment}, check=False
+    )
+
+
+@pytest.mark.parametrize("command", ["derive jepa", "verify", "verify --list", "derive jepa --lambda 1 --rho 1 --depth 2"])
+def test_a_closed_standard_output_is_told_before_the_work(command: str) -> None:
+    done = shell(f"lindyn {command} >&-")
+    assert (done.returncode, done.stderr) == (1, "Error: Standard output is closed; add --output FILE.\n")
+
+
+def test_a_file_is_written_although_both_streams_are_closed(tmp_path: Path) -> None:
+    done = shell(f"lindyn verify jepa-mode --mutants --output {tmp_path}/report.md >&- 2>&-")
+    assert done.returncode == 0
+    assert "4 of 4 mutants rejected" in (tmp_path / "report.md").read_text()
+
+
+@pytest.mark.parametrize("command", ["derive jepa --depth 2", "verify jepa-mode mae-mode"])
+def test_a_closed_standard_error_is_silent(command: str) -> None:
+    done, known = shell(f"lindyn {command} 2>&-"), answered(*command.split())
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0] == known.stdout.splitlines()[0]
+    assert (shell("lindyn derive jep 2>&-").returncode, shell("lindyn derive jep 2>&-").stdout) == (2, "")
+
+
+def test_an_ending_that_names_no_format_is_told_before_the_work() -> None:
+    begun = time.monotonic()
+    assert refused("verify", "--output", "x.pdf").startswith("The ending of --output x.pdf names no format")
+    assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("", "There is no statement ''; lindyn verify --list shows them all."),
+        ("[", "There is no statement '['; lindyn verify --list shows them all."),
+        ("[z-a]", "There is no statement '[z-a]'; lindyn verify --list shows them all."),
+        ("a\nb", "There is no statement 'a\\nb'; lindyn verify --list shows them all."),
+        ("9" * 100_000, f"There is no statement '{'9' * 100}'...; lindyn verify --list shows them all."),
+    ],
+)
+def test_a_name_that_can_be_none_is_refused_in_one_sentence(name: str, sentence: str) -> None:
+    assert refused("verify", name) == sentence
+
+
+@pytest.mark.parametrize("numbers", ["--rho 0", "--lambda nan", "--lambda 1,2 --rho 1,2,3", "--fraction 1", "--epsilon 0"])
+def test_bad_numbers_are_refused_before_the_derivation(numbers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreached(*given: object) -> None:
+        raise AssertionError("It was derived.")
+
+    monkeypatch.setattr("derivations.numbers.derivation_of", unreached)
+    name = numbers.split()[-2]
+    given = [word for option in ("--lambda", "--rho") if option not in numbers for word in (option, "1")]
+    assert refused("derive", "jepa", "--depth", 2, *given, *numbers.split()).startswith(f"{name} is ")
+
+
+def screen(command: str, columns: int) -> str:
+    """What a terminal of so many columns shows of a command's data."""
+    pty = pytest.importorskip("pty")
+    shown, behind = pty.openpty()
+    with subprocess.Popen(
+        [LINDYN, *command.split()], stdout=behind, stderr=subprocess.DEVNULL, env={**os.environ, "COLUMNS": str(columns)}
+    ) as child:
+        os.close(behind)
+        text = b""
+        while True:
+            try:
+                part = os.read(shown, 65536)
+            except OSError:  # how Linux says that the other end is closed
+                part = b""
+            if not part:
+                break
+            text += part
+    os.close(shown)
+    assert child.returncode == 0
+    return text.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize("command", ["verify jepa-mode mae-mode", "verify --list jepa-mode mae-mode"])
+def test_a_narrow_terminal_shows_statement_after_statement(command: str, columns: int) -> None:
+    lines = screen(command, columns).splitlines()
+    assert max(map(len, lines)) <= columns
+    assert lines[0] == "jepa-mode"
+    assert "mae-mode" in lines
+    claim = next(line for line in lines if "Under JEPA" in line)
+    assert claim.startswith("  Under JEPA du/dt = λ u^(2 L + M - 1)")
+    assert ("verdict: proved" in lines[1]) == ("--list" not in command)
+
+
+def test_a_wide_terminal_shows_a_table() -> None:
+    lines = screen("verify --list jepa-mode", 120).splitlines()
+    assert "hypotheses" in lines[0]
+    assert lines[-1].startswith("All symbols are positive")
+
+
+class Watched:
+    """A run of many statements by two processes, behind a terminal for standard error."""
+
+    def __init__(self) -> None:
+        pty = pytest.importorskip("pty")
+        self.terminal, behind = pty.openpty()
+        self.child = subprocess.Popen(
+            [LINDYN, "verify", "--mutants", "--workers", "2", "--format", "json"],
+            stdout=subprocess.DEVNULL,
+            stderr=behind,
+            env={**os.environ, "TERM": "xterm"},
+            start_new_session=True,
+        )
+        os.close(behind)
+        self.said = b""
+        while b"0/" not in self.said:
+            self.said += os.read(self.terminal, 65536)
+
+    def workers(self) -> list[int]:
+        """Its processes that check statements, once both run."""
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            found = [int(place.parent.name) for place in Path("/proc").glob("[0-9]*/cmdline") if self._is_worker(place)]
+            if len(found) == 2:
+                return found
+            time.sleep(0.05)
+        raise AssertionError("There are no two workers.")
+
+    def _is_worker(self, cmdline: Path) -> bool:
+        try:
+            parent = (cmdline.parent / "stat").read_text().rpartition(")")[2].split()[1]
+            return int(parent) == self.child.pid and b"spawn_main" in cmdline.read_bytes()
+        except OSError:
+            return False
+
+    def end(self) -> str:
+        """What the terminal was told until the end."""
+        while True:
+            try:
+                part = os.read(self.terminal, 65536)
+            except OSError:
+                part = b""
+            if not part:
+                break
+            self.said += part
+        os.close(self.terminal)
+        self.child.wait(10)
+        return self.said.decode()
+
+
+def gone(process_id: int) -> bool:
+    try:
+        return Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+@pytest.mark.parametrize("seconds", [0.0, 2.0])
+def test_an_interrupt_stops_every_process_at_once(seconds: float) -> None:
+    watched = Watched()
+    workers = watched.workers()
+    time.sleep(seconds)
+    os.killpg(watched.child.pid, signal.SIGINT)
+    begun = time.monotonic()
+    said = watched.end()
+    assert time.monotonic() - begun < 5
+    assert watched.child.returncode == 1
+    assert said.endswith("Aborted!\r\n")
+    assert "Traceback" not in said
+    assert said.rindex("\x1b[?25h") > said.rindex("\x1b[?25l"), "the cursor is hidden"
+    assert all(map(gone, workers))
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_a_killed_worker_is_one_sentence() -> None:
+    watched = Watched()
+    first, second = watched.workers()
+    os.kill(first, signal.SIGKILL)
+    said = watched.end()
+    assert watched.child.returncode == 1
+    assert said.endswith("Error: A process that checked statements was killed; run again, perhaps with fewer workers.\r\n")
+    assert "Traceback" not in said
+    assert gone(second)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_workers_end_with_the_command_however_it_ends() -> None:
+    watched = Watched()
+    workers = watched.workers()
+    time.sleep(2.0)
+    watched.child.kill()
+    watched.end()
+    deadline = time.monotonic() + 5
+    while not all(map(gone, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert all(map(gone, workers))

@@ -6,15 +6,14 @@ from fractions import Fraction
 import mpmath as mp
 import pytest
 from flint import arb
-from sympy import Rational, S
+from sympy import Rational, S, sqrt
 
 import dynamics as dyn
 from derivations.balls import NotANumberError, precision
 from derivations.certified_time import Setting, critical_time, exact, time_between
-from derivations.expression import LossError
 from derivations.fixed_points import fixed_points, polynomial
 from derivations.gradient_flow import powers_of_layer
-from derivations.notation import u
+from derivations.notation import lam, rho, sigma, u
 from dynamics.errors import ParameterError
 from tests.derivations.rates import DECAY, JEPA, MAE, at, number, quadrature, rate_of, terms_of
 
@@ -84,7 +83,12 @@ def test_below_the_unstable_fixed_point_a_feature_dies():
         (u**2 * (1 - u) ** 2, "0.2", "reached", "reaches"),
         (u**2 * (1 - u) ** 2, "1.5", "never", "grows without bound"),
         (-u * (1 - u) ** 2, "1.5", "already-reached", "sinks"),
-        (-u * (1 - u) ** 2, "0.5", "never", "it must start above 1.00000"),
+        (-u * (1 - u) ** 2, "0.5", "never", "no fixed point is stable, and 1.00000 attracts from above only"),
+        (u * (u - 2), "0.5", "never", "no fixed point is stable, and from above 2.00000 it grows without bound"),
+        (u * (u - 1) * (u - 2) ** 2, "0.5", "never", "from above 1.00000 it tends to 2.00000, which attracts from below only"),
+        (u * (u - 1) * (u - 2) ** 2 * (3 - u), "0.5", "never", "above 2.00000 to tend to the stable fixed point 3.00000."),
+        (-u * (1 - u) ** 2 * (u - 2) * (u - 3), "0.5", "never", "above 2.00000 to tend to the stable fixed point 3.00000."),
+        (u * (u - 1) * (2 - u) * (3 - u), "0.5", "never", "above 1.00000 and below 3.00000 to tend to the stable fixed point"),
         (-(u**3), "0.5", "never", "no positive fixed point holds it"),
         (u, "0.5", "never", "grows without bound"),
         (u * (1 - u), "0.5", "already-reached", "at or above fraction"),
@@ -126,18 +130,89 @@ def test_no_time_leads_across_a_fixed_point():
         time_between(rate_of(u * (1 - u)), arb("0.5"), arb(2), 128)
 
 
-@pytest.mark.parametrize(("epsilon", "depth"), [("1", 1), ("1", 7), ("2", 1), ("8", 3)])
-def test_a_start_on_a_fixed_point_is_refused(epsilon, depth):
+@pytest.mark.parametrize(
+    ("epsilon", "depth", "status", "told"),
+    [
+        ("1", 1, "never", "exactly an unstable fixed point"),
+        ("1", 7, "never", "exactly an unstable fixed point"),
+        ("2", 1, "already-reached", "is the asymptote itself, a stable fixed point"),
+        ("8", 3, "already-reached", "is the asymptote itself, a stable fixed point"),
+    ],
+)
+def test_a_start_on_a_fixed_point_stays_there(epsilon, depth, status, told):
     terms = powers_of_layer((u * (u - 1) * (2 - u)).expand())
-    with pytest.raises(LossError, match="is itself a fixed point"):
-        critical_time(terms, Setting(1, 1, epsilon, depth=depth))
+    found = critical_time(terms, Setting(1, 1, epsilon, depth=depth))
+    assert found.status == status
+    assert told in found.sentence
+    assert found.asymptote.contains(int(epsilon))
+    assert found.time == arb("inf" if status == "never" else 0)
+
+
+def test_a_start_on_a_half_stable_fixed_point_counts_as_learned():
+    found = critical_time(powers_of_layer((u * (u - 1) ** 2).expand()), Setting(1, 1, 1))
+    assert found.status == "already-reached"
+    assert "which attracts from one side only" in found.sentence
 
 
 @pytest.mark.parametrize(("epsilon", "depth"), [("0.5", 2), ("0.25", 4), ("0.125", 6)])
-def test_an_irrational_start_on_a_fixed_point_is_recognised(epsilon, depth):
+@pytest.mark.parametrize("factor", [S.One, sqrt(3), sqrt(2) + 1])
+def test_an_irrational_start_on_a_fixed_point_is_recognised(epsilon, depth, factor):
     """Every one of these layers starts at 1 / sqrt(2)."""
-    with pytest.raises(LossError, match="is itself a fixed point"):
-        critical_time({S(1): S(1), S(3): S(-2)}, Setting(1, 1, epsilon, depth=depth))
+    found = critical_time({S(1): factor, S(3): -2 * factor}, Setting(1, 1, epsilon, depth=depth))
+    assert (found.status, found.time) == ("already-reached", 0)
+
+
+def test_terms_that_cancel_leave_the_start_where_it_is():
+    found = critical_time({S(1): lam - lam / rho}, Setting(1, 1, "0.1"))
+    assert (found.status, found.goal) == ("never", None)
+    assert found.asymptote.overlaps(arb("0.1"))
+    assert "du/dt = 0" in found.sentence
+
+
+@pytest.mark.parametrize(("loss", "objective"), [(JEPA, dyn.jepa), (MAE, dyn.mae)])
+def test_a_negative_lambda_is_never_learned(loss, objective):
+    found = critical_time(terms_of(loss), Setting("-0.7", "-0.6", "0.1", depth=2))
+    twin = dyn.critical_times(objective(2, 1), dyn.Features(lam=-0.7, rho=-0.6), epsilon=0.1)
+    assert found.status == twin.status[0].value == "never"
+    assert found.time == arb("inf")
+    assert found.asymptote == 0
+    assert "no positive fixed point holds it" in found.sentence
+
+
+def test_a_negative_lambda_below_a_root_is_refused_with_a_way_out():
+    with pytest.raises(ParameterError, match="takes roots of it; lindyn critical-time answers"):
+        critical_time({S(1): sqrt(lam), S(3): -S.One}, Setting(-1, -1, "0.1"))
+
+
+def test_sigma_is_the_positive_root_of_a_quotient_of_negatives():
+    """du/dt = sigma u - u^2 with lambda/rho = 4: u* = 2."""
+    found = critical_time({S(1): sigma, S(2): -S.One}, Setting(-4, -1, "0.1"))
+    assert found.asymptote.contains(2)
+
+
+@pytest.mark.parametrize(
+    ("terms", "depth"),
+    [
+        ({Rational(1, 2): S.One, Rational(3, 2): -S.One}, 1),
+        ({Rational(1, 2): S(2), S.One: S.One, Rational(5, 3): -S.One}, 3),
+        ({S(1): sigma, S(2): lam, Rational(7, 2): -S.One}, 2),
+        ({S(1): sqrt(2), S(2): -sqrt(3), S(3): S.One / 5}, 2),
+    ],
+    ids=str,
+)
+def test_fractional_exponents_and_irrational_coefficients_agree_with_quadrature(terms, depth):
+    setting = Setting(1, 2, "0.05", depth=depth)
+    found = critical_time(terms, setting)
+    assert found.status == "reached"
+    with mp.workdps(45):
+        values = {lam: S(1), rho: S(2), sigma: sqrt(2) / 2}
+        numbers = [(mp.mpf(int(e.p)) / int(e.q), mp.mpf(str(S(c).subs(values).evalf(50)))) for e, c in terms.items()]
+        goal = number(found.goal.ball())
+        assert abs(mp.fsum(c * goal**e for e, c in numbers)) < mp.mpf(10) ** -38
+        start, end = mp.root(mp.mpf("0.05"), depth), mp.root(mp.mpf("0.5"), depth) * goal
+        middle = [start * (end / start) ** (mp.mpf(k) / 24) for k in range(25)]
+        integral = mp.quad(lambda x: 1 / mp.fsum(c * x**e for e, c in numbers), middle)
+        assert abs(number(found.time) / integral - 1) < mp.mpf(10) ** -30
 
 
 @pytest.mark.parametrize(("epsilon", "depth"), [("1e-12", 2), ("1e-300", 1), ("0.5", 64)])
@@ -151,7 +226,11 @@ def test_extreme_starts_stay_fast(epsilon, depth):
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"lam": -1}, "lambda is -1; it must be a positive decimal number."),
+        ({"lam": -1}, "rho is 1; it must be a negative decimal number like lambda, as rho = lambda/sigma^2."),
+        ({"rho": -0.5}, "rho is -0.5; it must be a positive decimal number like lambda"),
+        ({"lam": 0}, "lambda is 0; it must be other than 0, as lambda and rho do not tell sigma there; lindyn critical-time"),
+        ({"lam": float("inf")}, "lambda is inf; it must be a finite decimal number; doubles end at 1.8e308."),
+        ({"lam": float("nan")}, "lambda is nan; it must be a decimal number of up to 50 digits."),
         ({"rho": 0}, "rho is 0; it must be"),
         ({"rho": "1/2"}, "rho is 1/2; it must be"),
         ({"epsilon": float("nan")}, "epsilon is nan; it must be"),

@@ -153,7 +153,7 @@ def test_head_and_tail_are_what_the_closed_form_is_made_of(exponent: int, satura
     ("exponent", "saturation", "cases"),
     [
         (2 * L, S.One, [""]),
-        (L, L + 1, ["a > 1", "a = 1"]),
+        (L, L + 1, ["a other than 1", "a = 1"]),
         (2 * L + M - 1, M, ["K = ceil((a-1)/b), c = K b - (a-1) > 0", "K = (a-1)/b is whole"]),
     ],
 )
@@ -173,7 +173,7 @@ def test_antiderivatives_for_any_depth_are_those_of_each_depth(depth: int, predi
         excess = count * saturation - (exponent - 1)
         by_condition = {
             "": True,
-            "a > 1": exponent > 1,
+            "a other than 1": exponent > 1,
             "a = 1": exponent == 1,
             "K = ceil((a-1)/b), c = K b - (a-1) > 0": excess > 0,
             "K = (a-1)/b is whole": excess == 0,

@@ -8,8 +8,9 @@ from sympy import Derivative, Eq, Lambda, Rational, RootSum, Symbol, log
 
 from derivations.derivation import derive, derive_loss
 from derivations.exposition import as_json, as_latex, as_text
-from derivations.formulas import Series, displayed, drawn, inline, tex
+from derivations.formulas import Series, drawn, inline, tex
 from derivations.integrals import Duration, Tail
+from derivations.latex import displayed
 from derivations.notation import L, a, b, epsilon, lam, p, rho, t, u, ustar, v, x, x0, x1
 from derivations.numbers import answers, settings
 

@@ -63,6 +63,11 @@ def test_a_known_antiderivative_term_by_term():
     assert (found.expression - expected).expand() == 0
 
 
+def test_repeated_zeros_are_told():
+    assert antiderivative(rate_of((u * (1 - u) ** 2).expand())).is_repeated
+    assert not antiderivative(rate_of((u**2 * (1 - u)).expand())).is_repeated
+
+
 def test_residues_altered_at_the_roots_are_refused():
     rate = rate_of(u * (3 - u - u**5))
     expression = antiderivative(rate).expression
@@ -106,6 +111,35 @@ def test_partial_fractions_agree_with_quadrature(rate, start, end):
     with mp.workdps(50):
         integral = quadrature(rate, *(mp.mpf(int(x.p)) / int(x.q) for x in (start, end)))
         closed = by_roots(rate, start, end)
+        assert abs(closed.imag) < mp.mpf(10) ** -38
+        assert abs(closed.real / integral - 1) < mp.mpf(10) ** -38
+
+
+def with_absolute_values(rate, at):
+    """The antiderivative with ln|X| for the ln(X) of a real X."""
+    found = antiderivative(rate)
+    x = mp.mpf(int(at.p)) / int(at.q)
+    total = mp.mpf(str(found.rational.subs(u, at).evalf(50))) + horner(found.at_zero, 1) * mp.log(x)
+    for part in found.sums:
+        numerator, denominator = part.residue(u).as_numer_denom()
+        for r in mp.polyroots([horner(c, 1) for c in part.polynomial.all_coeffs()], maxsteps=500, extraprec=400):
+            inside = 1 - x / r
+            real = abs(inside.imag) < mp.mpf(10) ** -45
+            total += horner(numerator, r) / horner(denominator, r) * mp.log(abs(inside) if real else inside)
+    return mp.mpc(total)
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [(Rational(1, 10), Rational(1, 5)), (Rational(3, 10), Rational(1, 2)), (Rational(7, 10), Rational(2))],
+    ids=["below", "between", "above"],
+)
+def test_absolute_values_carry_the_antiderivative_beyond_the_first_fixed_point(start, end):
+    """Weight decay, with fixed points near 0.281 and 0.560."""
+    rate = rate_of(u**4 * (1 - u / Rational(3, 5)) - u / 85)
+    with mp.workdps(50):
+        integral = quadrature(rate, *(mp.mpf(int(x.p)) / int(x.q) for x in (start, end)))
+        closed = with_absolute_values(rate, end) - with_absolute_values(rate, start)
         assert abs(closed.imag) < mp.mpf(10) ** -38
         assert abs(closed.real / integral - 1) < mp.mpf(10) ** -38
 

@@ -308,7 +308,7 @@ ERRORS = {
     "2a: L in the equation and in the time": ("one-curve-two-clocks", "an L in the equation and in its time"),
     "2b: L in the critical time": ("jepa-critical-time", "an L in the equation and in its time"),
     "2c: for any objective": ("critical-time", "an L in the equation and in its time"),
-    "3a: JEPA without its stop-gradient": ("jepa-asymptote", "no stop-gradient: MAE's asymptote"),
+    "3a: JEPA regressed on y": ("jepa-asymptote", "regressed on y: MAE's asymptote"),
     "3b: regressing on y is JEPA": ("regressing-on-y-is-mae", "the asymptote of JEPA"),
     "4a: sigma is the amplitude, JEPA": ("jepa-product-mode", "sigma read as the amplitude"),
     "4b: sigma is the amplitude, MAE": ("mae-product-mode", "sigma read as the amplitude"),

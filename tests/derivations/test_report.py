@@ -2,12 +2,24 @@
 
 import json
 import re
+import shutil
+import subprocess
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
-from derivations.report import as_json, as_latex, as_markdown, failures, listed, summary, written
-from derivations.statement import STATEMENTS, Mutant, Statement
+from derivations.report import (
+    CONVENTIONS,
+    as_json,
+    as_latex,
+    as_markdown,
+    failures,
+    listed,
+    summary,
+    written,
+)
+from derivations.statement import STATEMENTS, Mutant, Statement, Verdict
 from derivations.verification import Result, selected, verify
 
 
@@ -79,8 +91,9 @@ def test_failures_and_survivors_are_named(failed: list[Result]) -> None:
 def test_a_list_can_be_read_without_proving(chosen: list[Statement]) -> None:
     drawn: list[object] = []
 
-    def draw(headings: object, rows: object) -> str:
+    def draw(headings: object, rows: object, caption: str) -> str:
         drawn.append((headings, rows))
+        assert caption == CONVENTIONS
         return "table"
 
     renderings = listed(chosen, draw)
@@ -91,6 +104,46 @@ def test_a_list_can_be_read_without_proving(chosen: list[Statement]) -> None:
 
 
 def test_each_format_of_results_is_made_when_asked(results: list[Result], chosen: list[Statement]) -> None:
-    renderings = written(results, chosen, lambda headings, rows: f"{len(headings)} {len(rows)}")
+    renderings = written(results, chosen, lambda headings, rows, caption: f"{len(headings)} {len(rows)}")
     assert renderings["table"]() == "6 3"
     assert set(renderings) == {"table", "markdown", "latex", "json"}
+
+
+def test_every_certificate_tells_its_conventions(results: list[Result], chosen: list[Statement]) -> None:
+    assert CONVENTIONS in as_markdown(results, chosen)
+    assert CONVENTIONS in as_latex(results, chosen)
+    assert json.loads(as_json(results, chosen))["conventions"] == CONVENTIONS
+    unproved = listed(chosen, lambda headings, rows, caption: caption)
+    assert all(CONVENTIONS in unproved[name]() for name in ("table", "markdown", "latex"))
+
+
+def test_every_method_of_a_step_is_explained_and_named(results: list[Result], chosen: list[Statement]) -> None:
+    text = as_markdown(results, chosen)
+    about = text.split("| statement")[0]
+    assert all(f" {method}" in about for method in ("exact", "limit", "certified", "ball quadrature"))
+    latex = as_latex(results, chosen)
+    for result in results:
+        for step in result.verdict.steps:
+            assert f"({step.method}" in latex
+
+
+def test_a_mutant_that_could_not_be_examined_is_told(results: list[Result]) -> None:
+    broken = [Result(results[0].verdict, (Verdict("jepa-mode", "", "odd", (), (), 0.0, "The check broke.", True),))]
+    assert failures(broken) == ["jepa-mode: the mutant 'odd' is not examined. The check broke."]
+    assert summary(broken).endswith("0 of 1 mutants rejected.")
+    assert "**not examined**" in as_markdown(broken, [STATEMENTS["jepa-mode"]])
+    assert json.loads(as_json(broken, [STATEMENTS["jepa-mode"]]))["statements"][0]["mutants"][0]["rejected"] is False
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_the_certificate_of_all_statements_compiles_and_fits_the_page(tmp_path: Path) -> None:
+    everything = selected()
+    (tmp_path / "report.tex").write_text(as_latex(verify(everything, mutants=True), everything))
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "report.tex"], cwd=tmp_path, capture_output=True, check=False, timeout=120
+    )
+    log = done.stdout.decode(errors="replace")
+    assert done.returncode == 0, log[-2000:]
+    assert not re.findall(r"^!.*", log, re.MULTILINE)
+    assert all(float(width) < 20 for width in re.findall(r"Overfull \\hbox \(([\d.]+)pt", log))

@@ -1,9 +1,13 @@
 """Choosing statements and running them."""
 
+import os
+from multiprocessing import active_children
+from signal import SIG_BLOCK, SIGINT, SIGKILL, pthread_sigmask
+
 import pytest
 
 from derivations.statement import STATEMENTS, Mutant, Verdict
-from derivations.verification import count_tasks, selected, verify
+from derivations.verification import Result, WorkerError, count_tasks, selected, verify
 from dynamics.errors import LindynError
 
 
@@ -19,7 +23,7 @@ def test_names_and_patterns_choose() -> None:
 
 
 def test_an_unknown_name_is_refused_with_the_nearest() -> None:
-    with pytest.raises(LindynError, match=r"There is no statement jepa-mod; the nearest are jepa-mode, .*\.$"):
+    with pytest.raises(LindynError, match=r"There is no statement 'jepa-mod'; the nearest are jepa-mode, .*\.$"):
         selected(["jepa-mod"])
     with pytest.raises(LindynError, match="lindyn verify --list"):
         selected(["0000"])
@@ -55,3 +59,32 @@ def test_a_mutant_that_is_true_survives_and_is_told() -> None:
     assert result.verdict.proved
     assert not result.holds
     assert [survivor.mutant for survivor in result.survivors] == ["the truth"]
+
+
+def test_a_mutant_that_could_not_be_examined_is_not_rejected() -> None:
+    (sound,) = verify(selected(["jepa-mode"]), workers=1)
+    broken = Verdict("jepa-mode", "", "broken", (), (), 0.0, "The check broke.", True)
+    result = Result(sound.verdict, (broken,))
+    assert not result.holds
+    assert result.survivors == ()
+
+
+def test_an_interrupted_run_leaves_no_process_and_no_blocked_signal() -> None:
+    def interrupt(verdict: Verdict) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        verify(selected(["elasticity-*"]), mutants=True, workers=2, done=interrupt)
+    for child in active_children():
+        child.join(5)
+    assert active_children() == []
+    assert SIGINT not in pthread_sigmask(SIG_BLOCK, ())
+
+
+def test_a_killed_process_is_told() -> None:
+    def kill(verdict: Verdict) -> None:
+        for child in active_children():
+            os.kill(child.pid or 0, SIGKILL)
+
+    with pytest.raises(WorkerError, match=r"^A process that checked statements was killed; .*\.$"):
+        verify(selected(), workers=2, done=kill)
