@@ -41,6 +41,7 @@ def _complete_objective(_context: click.Context, _param: click.Parameter, incomp
 @several("--rho", float, "Regression coefficient of each feature; pairs up with --lambda in order, a single one serves all.")
 @several("--epsilon", float, "With --lambda: start of the encoder product; each is combined with each feature.", [0.01])
 @several("--fraction", float, "With --lambda: share of the asymptote; each is combined with each feature and start.", [0.5])
+@click.option("--digits", type=int, default=30, show_default=True, help="With --lambda: certified digits of the time.")
 @document_options("text", "latex", "json")
 def derive(
     document: Document,
@@ -50,6 +51,7 @@ def derive(
     predictor_depth: int | None,
     epsilon: tuple[float, ...],
     fraction: tuple[float, ...],
+    digits: int,
     **feature: tuple[float, ...],
 ) -> None:
     """From the loss to the critical time, in numbered lines that are checked while they are written.
@@ -67,24 +69,29 @@ def derive(
     from derivations.numbers import answers, derivation_of, settings
 
     lam, rho = feature["lambda"], feature["rho"]
-    if (objective is None) == (loss is None):
-        raise click.UsageError("Give either an OBJECTIVE (jepa, mae, supervised) or --loss EXPRESSION.")
-    if bool(lam) != bool(rho):
-        raise click.UsageError("--lambda and --rho go together.")
-    if not lam:
-        refuse_unused("derive without --lambda and --rho", "epsilon", "fraction")
-    if lam and depth is None:
-        raise click.UsageError("--depth is needed for numbers: add --depth.")
+    _check_question(objective, loss, depth, numbers=(bool(lam), bool(rho)))
     if lam and predictor_depth is None:
         predictor_depth = 1
     points = settings(lam, rho, epsilon, fraction)
     derivation = derivation_of(objective, loss, depth, predictor_depth)
-    found = answers(derivation, points)
+    found = answers(derivation, points, digits)
     document.write(
         text=lambda: as_text(derivation, found, terminal_width(120)),
         latex=lambda: as_latex(derivation, found),
         json=lambda: as_json(derivation, found),
     )
+
+
+def _check_question(objective: str | None, loss: str | None, depth: int | None, *, numbers: tuple[bool, bool]) -> None:
+    """Refuse a question to derive that is none, or two, or asks for numbers without what they need."""
+    if (objective is None) == (loss is None):
+        raise click.UsageError("Give either an OBJECTIVE (jepa, mae, supervised) or --loss EXPRESSION.")
+    if numbers[0] != numbers[1]:
+        raise click.UsageError("--lambda and --rho go together.")
+    if not any(numbers):
+        refuse_unused("derive without --lambda and --rho", "epsilon", "fraction", "digits")
+    elif depth is None:
+        raise click.UsageError("--depth is needed for numbers: add --depth.")
 
 
 @main.command(short_help="Proves the statements of the theory.")

@@ -15,19 +15,11 @@ from sympy import Expr, Rational, S, Symbol
 
 from derivations.balls import BITS, NotANumberError, precision
 from derivations.expression import MOST_DIGITS, decimal
-from derivations.fixed_points import (
-    FixedPoint,
-    Rate,
-    StandstillError,
-    as_ball,
-    as_fmpq,
-    polynomial,
-    positive_zeros,
-    precisions,
-    rooted,
-)
+from derivations.fixed_points import FixedPoint, positive_zeros
 from derivations.formulas import inline
 from derivations.notation import L, M, lam, rho, sigma
+from derivations.rates import Rate, StandstillError, polynomial
+from derivations.roots import as_ball, as_fmpq, precisions, rooted
 from dynamics.errors import LindynError, ParameterError
 
 Word = Literal["reached", "already-reached", "never"]

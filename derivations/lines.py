@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sympy import Add, Derivative, Eq, Expr, Rational, RootSum, Symbol, expand, powsimp
 
 from derivations.expression import LossError
-from derivations.fixed_points import Rate, by_signs, fixed_points, is_isolated, polynomial
+from derivations.fixed_points import fixed_points, is_isolated
 from derivations.formulas import inline
 from derivations.gradient_flow import (
     Flow,
@@ -27,6 +27,7 @@ from derivations.notation import (
 from derivations.partial_fractions import antiderivative as partial_fractions
 from derivations.partial_fractions import is_antiderivative
 from derivations.proof import Identity, Step
+from derivations.rates import Rate, by_signs, polynomial
 from derivations.reduction import normal
 from dynamics.errors import LindynError
 

@@ -8,8 +8,8 @@ from operator import mul
 
 from sympy import Add, Dummy, Expr, Lambda, Poly, Rational, RootSum, S, Symbol, expand, fraction, log
 
-from derivations.fixed_points import Rate
 from derivations.notation import u
+from derivations.rates import Rate
 from derivations.reduction import normal
 
 MOST_FACTORED = 40

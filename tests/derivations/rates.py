@@ -5,9 +5,9 @@ from sympy import S
 
 from derivations.balls import precision
 from derivations.expression import parse_loss
-from derivations.fixed_points import polynomial
 from derivations.gradient_flow import balanced_rate, gradient_flow, powers_of_layer
 from derivations.notation import L, M, lam, rho
+from derivations.rates import polynomial
 
 JEPA = "sigma**2*(v**M*u**L)**2/2 - lam*v**M*u**L*sg(u**L)"
 MAE = "sigma**2*(v**M*u**L)**2/2 - lam*v**M*u**L"

@@ -11,9 +11,10 @@ from sympy import Rational, S, sqrt
 import dynamics as dyn
 from derivations.balls import NotANumberError, precision
 from derivations.certified_time import Setting, critical_time, exact, time_between
-from derivations.fixed_points import fixed_points, polynomial
+from derivations.fixed_points import fixed_points
 from derivations.gradient_flow import powers_of_layer
 from derivations.notation import lam, rho, sigma, u
+from derivations.rates import polynomial
 from dynamics.errors import ParameterError
 from tests.derivations.rates import DECAY, JEPA, MAE, at, number, quadrature, rate_of, terms_of
 

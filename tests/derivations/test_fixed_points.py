@@ -13,9 +13,10 @@ from sympy import Rational, S, root, sqrt
 
 from derivations.balls import precision
 from derivations.expression import LossError
-from derivations.fixed_points import by_signs, fixed_points, polynomial, positive_zeros
+from derivations.fixed_points import fixed_points, positive_zeros
 from derivations.notation import L, M, lam, rho, sigma, u
 from derivations.partial_fractions import antiderivative, is_antiderivative
+from derivations.rates import by_signs, polynomial
 from dynamics.errors import LindynError
 from tests.derivations.rates import DECAY, JEPA, MAE, at, number, rate_of, terms_of
 

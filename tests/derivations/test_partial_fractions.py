@@ -8,9 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sympy import Poly, Rational, RootSum, S, log
 
-from derivations.fixed_points import polynomial
 from derivations.notation import lam, rho, u
 from derivations.partial_fractions import antiderivative, is_antiderivative
+from derivations.rates import polynomial
 from tests.derivations.rates import DECAY, JEPA, at, quadrature, rate_of, terms_of
 
 EXPRESSIONS = [
