@@ -11,7 +11,8 @@ from typing import Any
 from derivations.balls import DIGITS
 from derivations.formulas import inline, tex
 from derivations.latex import document, escaped, fitted, prose, typeset
-from derivations.statement import Statement, Step, Verdict
+from derivations.proof import Step
+from derivations.statement import Statement, Verdict
 from derivations.verification import Result
 
 COLUMNS = ("statement", "what was proved", "verdict", "method", "numeric check", "mutants", "seconds")

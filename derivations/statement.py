@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import signature
 from random import Random
 from time import perf_counter
@@ -11,14 +12,14 @@ from typing import Any
 
 from derivations.formulas import inline, tex
 from derivations.notation import Domain
-from derivations.proof import QUADRATURE, Finding, Proof, Step
+from derivations.proof import QUADRATURE, Finding, Proof
 from derivations.reduction import UndecidedError
 
 STATEMENTS: dict[str, Statement] = {}
 """Every statement by its id, in the order of the theory."""
 
 JEPA_PAPER = "Littwin et al. 2024"
-SAXE_PAPER = "Saxe, McClelland and Ganguli 2014"
+SAXE_PAPER = "Saxe, McClelland and Ganguli 2014, dynamics of deep linear networks"
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ class Statement:
 
 
 def statement(
-    name: str, *, claim: str, source: str = JEPA_PAPER, hypotheses: tuple[str, ...] = (), domain: Domain | None = None
+    name: str, *, claim: str, source: str, hypotheses: tuple[str, ...] = (), domain: Domain | None = None
 ) -> Callable[[Callable[..., Proof]], Statement]:
     """Register the decorated function as the proof of a claim whose formulas are its keyword defaults."""
 
@@ -165,4 +166,6 @@ def statement(
     return register
 
 
-__all__ = ["JEPA_PAPER", "SAXE_PAPER", "STATEMENTS", "Mutant", "Statement", "Step", "Verdict", "statement"]
+def statements_from(source: str) -> Callable[..., Callable[[Callable[..., Proof]], Statement]]:
+    """`statement` for a room whose statements come from one place, the paper and the topic."""
+    return partial(statement, source=source)

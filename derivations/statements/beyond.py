@@ -8,7 +8,9 @@ from derivations.gradient_flow import LOSSES, Flow, conserved, gradient_flow, mo
 from derivations.notation import L, M, a, b, eta, lam, rho, sg, sigma, t, u, u0, v
 from derivations.proof import CertifiedPositive, Identity, Limit, Positive, Proof
 from derivations.reduction import normal
-from derivations.statement import statement
+from derivations.statement import JEPA_PAPER, statements_from
+
+statement = statements_from(f"derived here, beyond the balanced start of {JEPA_PAPER}")
 
 beta, kappa, gap, ubar = symbols("beta kappa gap ubar", positive=True)
 m = Symbol("m", integer=True, positive=True)

@@ -34,8 +34,10 @@ from derivations.notation import (
     z1,
 )
 from derivations.proof import Identity, Proof, Sampled, Telescoping
-from derivations.statement import SAXE_PAPER, statement
+from derivations.statement import JEPA_PAPER, SAXE_PAPER, statements_from
 from derivations.statements.modes import BALANCED, FAMILY, MEMBER, ONE_PREDICTOR_LAYER
+
+statement = statements_from(f"{JEPA_PAPER}, critical times; for any exponents derived here")
 
 c, d = symbols("c d", integer=True, positive=True)
 alpha = Symbol("alpha", positive=True)

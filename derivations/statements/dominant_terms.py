@@ -30,9 +30,11 @@ from derivations.notation import (
     x1,
 )
 from derivations.proof import Identity, Proof, RatioLimit, Step
-from derivations.statement import statement
+from derivations.statement import JEPA_PAPER, statements_from
 from derivations.statements.closed_forms import d
 from derivations.statements.modes import BALANCED, FAMILY, MEMBER, ONE_PREDICTOR_LAYER
+
+statement = statements_from(f"{JEPA_PAPER}, critical times for a small start")
 
 star_A, star_B = (Symbol(f"u_*{name}", positive=True) for name in "AB")
 SMALL_START = ("epsilon tends to 0",)

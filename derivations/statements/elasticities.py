@@ -9,9 +9,11 @@ from derivations.elasticity import BRACKET, BY_EPSILON, BY_FRACTION, BY_LAMBDA, 
 from derivations.gradient_flow import Member, mode
 from derivations.notation import L, a, b, epsilon, lam, p, t, ustar, x, x0, x1, z, z1
 from derivations.proof import Identity, Positive, Proof, RatioLimit, Step
-from derivations.statement import statement
+from derivations.statement import JEPA_PAPER, statements_from
 from derivations.statements.closed_forms import FEW_LAYERS, d
 from derivations.statements.modes import BALANCED, FAMILY
+
+statement = statements_from(f"derived here from the critical times of {JEPA_PAPER}")
 
 EXACT = (*BALANCED, *FAMILY, "x0 = epsilon^(1/L)/u* < x1 = p^(1/L), I = T_(a,b)(x0, x1)")
 TIME = critical_time(Member(lam, a, b, ustar**b))

@@ -22,7 +22,7 @@ from derivations.notation import (
     x1,
 )
 from derivations.proof import Identity, Limit, Positive, Proof
-from derivations.statement import statement
+from derivations.statement import JEPA_PAPER, statements_from
 from derivations.statements.dominant_terms import (
     DEEP,
     DISTINCT,
@@ -35,6 +35,8 @@ from derivations.statements.dominant_terms import (
 )
 from derivations.statements.expansions import mae_constant
 from derivations.statements.modes import BALANCED, ONE_PREDICTOR_LAYER
+
+statement = statements_from(f"{JEPA_PAPER}, order of features at equal covariance; the ratios derived here")
 
 gap = Symbol("delta", positive=True)
 EQUAL_LAMBDA = ("equal lambda", "rho_A and rho_B differ")

@@ -36,10 +36,12 @@ from derivations.notation import (
     z,
 )
 from derivations.proof import Bracket, CertifiedPositive, Identity, Limit, Positive, Proof, Step
-from derivations.statement import statement
+from derivations.statement import JEPA_PAPER, statements_from
 from derivations.statements.closed_forms import c, d
 from derivations.statements.dominant_terms import SMALL_START
 from derivations.statements.modes import BALANCED, FAMILY, MEMBER, ONE_PREDICTOR_LAYER
+
+statement = statements_from(f"{JEPA_PAPER}, critical times for a small start; with their constants derived here")
 
 
 def _power(k: Expr, at_layer: Expr) -> Expr:

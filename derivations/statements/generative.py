@@ -13,7 +13,9 @@ from sympy import Identity as IdentityMatrix
 from derivations.matrices import SIZED, SIZES, Symmetric, d, symbolic
 from derivations.notation import UNIT, eta, lam, lam_A, lam_B, rho, rho_A, rho_B, s, tau, w, z
 from derivations.proof import CertifiedPositive, Identity, Positive, Proof, Step, Telescoping
-from derivations.statement import statement
+from derivations.statement import JEPA_PAPER, statements_from
+
+statement = statements_from(f"derived here, after the linear generative models of {JEPA_PAPER}")
 
 q, kappa, gamma = symbols("q kappa gamma", positive=True)
 k = Symbol("k", integer=True, positive=True)

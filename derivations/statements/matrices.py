@@ -36,7 +36,9 @@ from derivations.matrices import (
 )
 from derivations.notation import L, M, lam, released, sigma, u, v
 from derivations.proof import Identity, Positive, Proof, Step
-from derivations.statement import statement
+from derivations.statement import JEPA_PAPER, statements_from
+
+statement = statements_from(f"{JEPA_PAPER}, gradients and diagonal dynamics")
 
 V, W = Square("V", d, d), Square("W", d, d)
 A, X, B = (Square(name, d, d) for name in "AXB")

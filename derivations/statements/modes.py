@@ -9,7 +9,9 @@ from derivations.gradient_flow import conserved as separated
 from derivations.notation import L, M, N, a, b, epsilon, lam, rho, s, sigma, t, u, ustar, v, w, x, z
 from derivations.proof import Identity, Limit, Positive, Proof, Step
 from derivations.reduction import UndecidedError
-from derivations.statement import SAXE_PAPER, statement
+from derivations.statement import JEPA_PAPER, SAXE_PAPER, statements_from
+
+statement = statements_from(f"{JEPA_PAPER}, feature dynamics of JEPA and MAE")
 
 SHARED = ("the layers of each kind share their amplitude",)
 BALANCED = ("balanced, aligned start: v = u",)

@@ -35,7 +35,7 @@ from derivations.notation import (
     z,
 )
 from derivations.proof import Bracket, CertifiedPositive, Identity, Limit, Positive, Proof, RatioLimit, Step
-from derivations.statement import statement
+from derivations.statement import JEPA_PAPER, statements_from
 from derivations.statements.closed_forms import FEW_LAYERS
 from derivations.statements.dominant_terms import (
     FROM_ONE_LAYER,
@@ -45,6 +45,8 @@ from derivations.statements.dominant_terms import (
     time_from,
 )
 from derivations.statements.modes import BALANCED, FAMILY, ONE_PREDICTOR_LAYER
+
+statement = statements_from(f"derived here from the critical times of {JEPA_PAPER}")
 
 
 @statement(

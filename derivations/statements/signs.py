@@ -8,8 +8,10 @@ from derivations.gradient_flow import LOSSES, Flow, balanced_rate, gradient_flow
 from derivations.notation import L, M, a, b, epsilon, eta, lam, released, rho, s, sg, sigma, t, u, ustar, v, w
 from derivations.proof import Identity, Limit, Positive, Proof
 from derivations.reduction import normal
-from derivations.statement import statement
+from derivations.statement import JEPA_PAPER, statements_from
 from derivations.statements.beyond import ONE_PREDICTOR, along, gap, m
+
+statement = statements_from(f"derived here, beside the setting of {JEPA_PAPER}")
 
 k, r, sigma_y = symbols("k r sigma_y", positive=True)
 

@@ -170,3 +170,27 @@ def test_an_encoder_alone_needs_no_predictor() -> None:
     assert derivation.member is not None
     assert (derivation.member.a, derivation.member.b) == (1, 2)
     assert derivation.lines[2].title == "Balance"
+
+
+def test_linear_regression_has_a_closed_form_and_no_dominant_term() -> None:
+    """du/dt = lam (1 - u/rho): t = (rho/lam) ln((1 - eps/rho) / (1 - p)), which has a limit as eps tends to 0."""
+    derivation = derive_loss("sigma**2*(u**L)**2/2 - lam*u**L", 1)
+    (answer,) = answers(derivation, settings([0.8], [1.2], [0.01], [0.5]))
+    with mpmath.workdps(40):
+        share, ratio = mpmath.mpf(1) / 2, mpmath.mpf(12) / 10
+        expected = ratio / (mpmath.mpf(8) / 10) * mpmath.log((1 - mpmath.mpf(1) / 100 / ratio) / (1 - share))
+        point = {lam: Rational(4, 5), rho: Rational(6, 5), epsilon: Rational(1, 100), p: S.Half}
+        written = enclosed(sum(formula(derivation, "Critical time", 1).rhs.args), point)
+        for found in (answer.found.time, written):
+            assert abs(mpmath.mpf(found.str(32, radius=False)) - expected) < mpmath.mpf(10) ** -28
+    line = next(line for line in derivation.lines if line.title == "Small start")
+    assert line.sentence == "As epsilon tends to 0 the time has a limit, as a < 1."
+    assert len(line.formulas) == 1
+    assert "repels" not in next(line for line in derivation.lines if line.title == "Fixed points").sentence
+
+
+def test_growth_and_capacity_of_ones_own_have_elasticities_of_their_own() -> None:
+    derivation = derive_loss("sigma**2*(v*u**L)**2/2 - rho*v*u**L", 2)
+    names = [str(equation.lhs) for equation in derivation.lines[-1].formulas]
+    assert names == ["E_growth", "E_capacity", "E_epsilon", "E_p"]
+    assert "does not know ρ^2/λ" in next(line for line in derivation.lines if line.title == "Small start").sentence

@@ -75,7 +75,7 @@ def test_a_false_statement_is_refused() -> None:
         return (Identity("A falsehood.", lam * u ** (L + 1), rate),)
 
     try:
-        made = statement("a-falsehood", claim="{rate}")(proof)
+        made = statement("a-falsehood", claim="{rate}", source="nowhere")(proof)
         verdict = made.examine()
     finally:
         REGISTRY.pop("a-falsehood")
@@ -86,7 +86,7 @@ def test_a_false_statement_is_refused() -> None:
 
 def test_a_statement_without_steps_is_not_proved() -> None:
     try:
-        verdict = statement("nothing", claim="Nothing.")(lambda: ()).examine()
+        verdict = statement("nothing", claim="Nothing.", source="nowhere")(lambda: ()).examine()
     finally:
         REGISTRY.pop("nothing")
     assert not verdict.proved
@@ -94,7 +94,7 @@ def test_a_statement_without_steps_is_not_proved() -> None:
 
 def test_two_statements_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="two statements jepa-mode"):
-        statement("jepa-mode", claim="")(lambda: ())
+        statement("jepa-mode", claim="", source="nowhere")(lambda: ())
 
 
 def test_a_mutant_alters_a_formula_of_the_claim() -> None:
