@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from decimal import Decimal, InvalidOperation
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,9 +20,9 @@ Value = TypeVar("Value")
 
 
 class NumberList(click.ParamType[Any]):
-    """Numbers separated by commas; each option that takes them may also be repeated."""
+    """Numbers separated by commas; each option that takes them may also be repeated. Decimals keep every digit written."""
 
-    def __init__(self, kind: type[int] | type[float]) -> None:
+    def __init__(self, kind: type[int] | type[float] | type[Decimal]) -> None:
         self.kind = kind
         self.name = "integers" if kind is int else "numbers"
 
@@ -29,19 +30,21 @@ class NumberList(click.ParamType[Any]):
         """How the option's value is shown in help."""
         return "N[,N...]" if self.kind is int else "X[,X...]"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int | float, ...]:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int | float | Decimal, ...]:
         """Parse one occurrence of the option."""
         if isinstance(value, tuple):
             return value
         try:
             return tuple(self.kind(part) for part in str(value).split(","))
-        except ValueError:
+        except (ValueError, InvalidOperation):
             wanted = "a whole number" if self.kind is int else "a number"
             self.fail(f"{value!r} is not {wanted} (or several, separated by commas).", param, ctx)
 
 
 def several(
-    name: str, kind: type[int] | type[float], help_text: str, default: Sequence[float] = ()
+    name: str, kind: type[int] | type[float] | type[Decimal], help_text: str, default: Sequence[float | Decimal] = ()
 ) -> Callable[[Command], Command]:
     """A repeatable option of numbers whose occurrences are joined into one tuple."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from decimal import Decimal
 
 import click
 
@@ -37,10 +38,17 @@ def _complete_objective(_context: click.Context, _param: click.Parameter, incomp
     type=int,
     help="Layers M of the predictor or decoder; without it the symbol M, any depth, but 1 with --lambda.",
 )
-@several("--lambda", float, "Covariance of each feature: adds its critical time in numbers; goes with --rho and --depth.")
-@several("--rho", float, "Regression coefficient of each feature; pairs up with --lambda in order, a single one serves all.")
-@several("--epsilon", float, "With --lambda: start of the encoder product; each is combined with each feature.", [0.01])
-@several("--fraction", float, "With --lambda: share of the asymptote; each is combined with each feature and start.", [0.5])
+@several("--lambda", Decimal, "Covariance of each feature: adds its critical time in numbers; goes with --rho and --depth.")
+@several("--rho", Decimal, "Regression coefficient of each feature; pairs up with --lambda in order, a single one serves all.")
+@several(
+    "--epsilon", Decimal, "With --lambda: start of the encoder product; each is combined with each feature.", [Decimal("0.01")]
+)
+@several(
+    "--fraction",
+    Decimal,
+    "With --lambda: share of the asymptote; each is combined with each feature and start.",
+    [Decimal("0.5")],
+)
 @click.option("--digits", type=int, default=30, show_default=True, help="With --lambda: certified digits of the time.")
 @document_options("text", "latex", "json")
 def derive(
@@ -49,10 +57,10 @@ def derive(
     loss: str | None,
     depth: int | None,
     predictor_depth: int | None,
-    epsilon: tuple[float, ...],
-    fraction: tuple[float, ...],
+    epsilon: tuple[Decimal, ...],
+    fraction: tuple[Decimal, ...],
     digits: int,
-    **feature: tuple[float, ...],
+    **feature: tuple[Decimal, ...],
 ) -> None:
     """From the loss to the critical time, in numbered lines that are checked while they are written.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from math import isinf
@@ -85,11 +86,11 @@ def exact(name: str, value: Any, *, signed: bool = False) -> Rational:
     """
     kind = "decimal number" if signed else "positive decimal number"
     number = None
-    if isinstance(value, float) and isinf(value):
-        raise ParameterError(name, value, f"a finite {kind}; doubles end at 1.8e308")
+    if isinstance(value, float | Decimal) and isinf(value):
+        raise ParameterError(name, value, f"a finite {kind}")
     if isinstance(value, (Rational, Fraction, int)) and not isinstance(value, bool):
         number = Rational(value)
-    elif isinstance(value, (str, float)):
+    elif isinstance(value, (str, float, Decimal)):
         with suppress(ValueError):
             number = decimal(str(value).strip())
     if number is None or (number <= 0 and not signed):

@@ -13,7 +13,7 @@ from derivations.expansion import end_term, singular_term
 from derivations.gradient_flow import Member
 from derivations.integrals import Duration, Tail, head_and_tail
 from derivations.notation import K, L, epsilon, n, p, x, x0, x1
-from derivations.reduction import vanishes
+from derivations.reduction import normal, vanishes
 
 
 def head_term(a: Expr, b: Expr, x: Expr) -> Expr:
@@ -65,15 +65,16 @@ def general_antiderivative(a: Expr, b: Expr, x: Expr = x) -> list[tuple[str, Exp
     if a.is_Rational and b.is_Rational:
         count, c = head_and_tail(a, b)
         return [("", head(a, b, Integer(count), x) + (Tail(c, b, x) if c else logarithmic_tail(b, x)))]
-    if b == 1 and (a - 1).is_nonnegative:
-        return [("", head(a, b, a - 1, x) + logarithmic_tail(b, x))]
+    whole = normal((a - 1) / b)
+    if whole.is_integer and whole.is_nonnegative:
+        return [("", head(a, b, whole, x) + logarithmic_tail(b, x))]
     if (b - a + 1).expand().is_positive:
         powers = -(x ** (1 - a)) / (a - 1)
         return [("a other than 1", powers + Tail((b - a + 1).expand(), b, x)), ("a = 1", logarithmic_tail(b, x))]
     sum_of_powers = head(a, b, K, x)
     return [
-        ("K = ceil((a-1)/b), c = K b - (a-1) > 0", sum_of_powers + Tail(Symbol("c", integer=True, positive=True), b, x)),
-        ("K = (a-1)/b is whole", sum_of_powers + logarithmic_tail(b, x)),
+        ("c = K b - (a-1) > 0, K = ceil((a-1)/b)", sum_of_powers + Tail(Symbol("c", integer=True, positive=True), b, x)),
+        ("c = 0", sum_of_powers + logarithmic_tail(b, x)),
     ]
 
 

@@ -26,6 +26,7 @@ from derivations.notation import (
     M,
     lam,
     rho,
+    sg,
     sigma,
     v,
 )
@@ -103,7 +104,7 @@ def derive_loss(
     layers = {symbol: S(count) for symbol, count in ((L, depth), (M, predictor_depth)) if count is not None}
     flow = gradient_flow(expression)
     flow = Flow(normal(flow.encoder.subs(layers)), normal(flow.predictor.subs(layers)))
-    line, rate, terms = _reduced(flow)
+    line, rate, terms = _reduced(flow, frozen=expression.has(sg))
     member = family_member(rate)
     lines = [*opening(expression.subs(layers), flow, line, rate, member)]
     lines += family_lines(member, layers) if member else other_lines(terms)
@@ -112,15 +113,16 @@ def derive_loss(
     return Derivation(title, depth, predictor_depth, terms, member, tuple(lines))
 
 
-def _reduced(flow: Flow) -> tuple[Expr, Expr, Mapping[Expr, Expr]]:
+def _reduced(flow: Flow, *, frozen: bool) -> tuple[Expr, Expr, Mapping[Expr, Expr]]:
     """v on the balanced line, du/dt there, and that as exponent -> coefficient."""
     line = balanced_line(flow)
     if line is None:
         open_depths = flow.encoder.has(L, M) or flow.predictor.has(L, M)
-        advice = "a loss written for fixed numbers of layers needs --depth and --predictor-depth, and " if open_depths else ""
+        advice = ["a loss written for fixed numbers of layers needs --depth and --predictor-depth"] if open_depths else []
+        advice += [] if frozen else ["a target that the student makes itself stands in sg(...)"]
         raise LossError(
             f"The loss has no balanced line: v = u is not kept by du/dt = {inline(flow.encoder)}, "
-            f"dv/dt = {inline(flow.predictor)}; {advice}a target made by the student itself stands in sg(...)."
+            f"dv/dt = {inline(flow.predictor)}{'; ' if advice else ''}{', and '.join(advice)}."
         )
     rate = normal(flow.encoder.subs(v, line).subs(sigma**2, lam / rho))
     terms = powers_of_layer(rate)

@@ -51,6 +51,7 @@ from derivations.notation import (
     z,
 )
 from derivations.proof import Identity, Limit, Step
+from derivations.reduction import normal
 
 MOST_WRITTEN = 60
 """Most powers of a closed form that are written out one by one."""
@@ -101,7 +102,7 @@ def _product(member: Member, depth: Expr) -> Line:
 def _rest(member: Member, star: Member, depth: Expr) -> Line:
     layer = layer_fixed_point(member)
     speed = member.growth * member.b * ustar ** (member.a - 1)
-    symbolic = dict.fromkeys(inline(part) for part in (member.growth, member.capacity) if not part.is_number)
+    symbolic = sorted(map(inline, member.growth.free_symbols | member.capacity.free_symbols))
     condition = f"For positive {' and '.join(symbolic)}, " if symbolic else ""
     return Line(
         "Fixed points",
@@ -242,7 +243,15 @@ def _scaled(star: Member, layers: Mapping[Symbol, Expr]) -> tuple[Expr, Expr, di
 def _general_small_start(member: Member, layers: Mapping[Symbol, Expr]) -> Line:
     power = Eq(Symbol("t_n"), singular_term(member, n).subs(layers), evaluate=False)
     logarithmic = Eq(Symbol("t_log"), logarithm(member).subs(layers), evaluate=False)
-    known = f"only the first does not know {inline(member.capacity)}"
+    known = f"only the first does not know {_capacity(member)}"
+    whole = normal((member.a - 1) / member.b)
+    if whole.is_integer:
+        return Line(
+            "Small start",
+            f"As epsilon tends to 0 the n-th of {inline(whole)} powers is t_n; {known}; then the logarithm t_log and a "
+            "constant.",
+            (power, logarithmic),
+        )
     if not _has_numbers(member):
         return Line(
             "Small start",
@@ -250,13 +259,12 @@ def _general_small_start(member: Member, layers: Mapping[Symbol, Expr]) -> Line:
             "where (a-1)/b is a whole number from 0 on, then a constant.",
             (power, logarithmic),
         )
-    count, c = head_and_tail(member.a, member.b)
-    rest = "then a constant" if c else "then the logarithm t_log and a constant"
-    return Line(
-        "Small start",
-        f"As epsilon tends to 0 the n-th of {count} powers is t_n; {known}; {rest}.",
-        (power,) if c else (power, logarithmic),
-    )
+    count, _ = head_and_tail(member.a, member.b)
+    return Line("Small start", f"As epsilon tends to 0 the n-th of {count} powers is t_n; {known}; then a constant.", (power,))
+
+
+def _capacity(member: Member) -> str:
+    return inline(member.capacity) if member.capacity.is_Symbol else "the capacity"
 
 
 def _written_small_start(member: Member, star: Member, layers: Mapping[Symbol, Expr]) -> Line:
@@ -269,7 +277,7 @@ def _written_small_start(member: Member, star: Member, layers: Mapping[Symbol, E
     first = Eq(Symbol("t_dominant"), dominant_term(member).subs(layers), evaluate=False)
     return Line(
         "Small start",
-        f"As epsilon tends to 0, up to what vanishes with it; the dominant term does not know {inline(member.capacity)}.",
+        f"As epsilon tends to 0, up to what vanishes with it; the dominant term does not know {_capacity(member)}.",
         (first, series),
         (check,),
     )

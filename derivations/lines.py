@@ -20,6 +20,7 @@ from derivations.notation import (
     L,
     M,
     sg,
+    sigma,
     t,
     u,
     v,
@@ -80,17 +81,23 @@ def opening(loss: Expr, flow: Flow, line: Expr, rate: Expr, family: Member | Non
     )
     yield Line(
         "Gradient flow",
-        "Every layer moves at unit rate; the loss sees the layers through their products, so one encoder layer moves at "
-        "1/L of minus the derivative by the shared u, one predictor layer at 1/M of that by v.",
+        "Every layer moves at unit rate; the layers of a kind are equal and enter the loss alike, so one encoder layer "
+        "moves at 1/L of minus the derivative by the shared u, one predictor layer at 1/M of that by v.",
         tuple(Eq(by_time(layer), _tidy(rate), evaluate=False) for layer, rate in ((u, flow.encoder), (v, flow.predictor))),
     )
     yield _balance(flow, line)
     yield Line(
         "Mode equation",
-        f"On the balanced line, v = {inline(line)}, one equation is left; sigma^2 = lambda/rho.",
+        _one_equation(loss, flow, line),
         (Eq(by_time(u), family.rate if family else _tidy(rate), evaluate=False),),
         (Identity("The same.", rate, family.rate),) if family else (),
     )
+
+
+def _one_equation(loss: Expr, flow: Flow, line: Expr) -> str:
+    balanced = f"On the balanced line, v = {inline(line)}, one equation is left"
+    sentence = balanced if flow.encoder.has(v) else "The encoder's equation stands alone"
+    return f"{sentence}; sigma^2 = lambda/rho." if loss.has(sigma) else f"{sentence}."
 
 
 def _balance(flow: Flow, line: Expr) -> Line:
@@ -140,7 +147,7 @@ def _resting(rate: Rate) -> Line:
     if not rate.is_numeric:
         signs = by_signs(rate)
         undecided = signs.count is None and len(rate.terms) == 2
-        return Line("Fixed points", f"{PARTLY if undecided else APART} {signs.sentence}")
+        return Line("Fixed points", f"{PARTLY if undecided else APART} {signs.sentence} Parameters are positive.")
     if not is_isolated(rate):
         reason = f"they are zeros of a polynomial with {rate.size}, too large to isolate them; lower the depth"
         return Line("Fixed points", f"{APART} {by_signs(rate).sentence} In numbers they are left out: {reason}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from difflib import get_close_matches
 
 from derivations.certified_time import CriticalTime, Setting, critical_time, refused_negative
@@ -15,6 +16,11 @@ from dynamics.errors import LindynError, ParameterError
 MOST_DIGITS = 1_000
 GUARD_DIGITS = 2
 """Enclosed beyond what is shown, so that what is shown is rounded from the true value."""
+
+
+Number = float | Decimal
+Point = tuple[Number, Number, Number, Number]
+"""lambda, rho, epsilon and fraction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +55,8 @@ def derivation_of(objective: str | None, loss: str | None, depth: int | None, pr
 
 
 def settings(
-    lam: Sequence[float], rho: Sequence[float], epsilon: Sequence[float], fraction: Sequence[float]
-) -> list[tuple[float, float, float, float]]:
+    lam: Sequence[Number], rho: Sequence[Number], epsilon: Sequence[Number], fraction: Sequence[Number]
+) -> list[Point]:
     """All combinations of features, starts and fractions; lambda and rho pair up, a single one serves all.
 
     Raises
@@ -68,7 +74,7 @@ def settings(
     return points
 
 
-def answers(derivation: Derivation, points: Sequence[tuple[float, float, float, float]], digits: int = 30) -> list[Answer]:
+def answers(derivation: Derivation, points: Sequence[Point], digits: int = 30) -> list[Answer]:
     """The critical time at each (lambda, rho, epsilon, fraction), enclosed to these significant digits.
 
     A double stands for the decimal that it prints as. Times are training times.

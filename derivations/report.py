@@ -120,7 +120,9 @@ def listed(statements: Sequence[Statement], draw: Drawer) -> Renderings:
                 CONVENTIONS,
             ]
         ),
-        "json": lambda: _dumped([dict(zip(names, entry, strict=True)) for entry in entries]),
+        "json": lambda: _dumped(
+            {"conventions": CONVENTIONS, "statements": [dict(zip(names, entry, strict=True)) for entry in entries]}
+        ),
     }
 
 

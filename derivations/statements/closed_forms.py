@@ -46,6 +46,9 @@ y = Symbol("y", positive=True)
 FEW_LAYERS = {a: Integers(1, 8), b: Integers(1, 4), L: Integers(1, 3), M: Integers(1, 3)}
 
 
+TAIL = "Phi_(c,b)(x) is the integral of y^(c-1)/(1-y^b) over 0..x"
+
+
 @statement(
     "logistic-clock",
     claim="In its own clock, ds = {clock} dt, every feature is logistic in z = u^b/rho: dz/ds = {rate}.",
@@ -145,7 +148,7 @@ _few = {n: Integers(1, 3), K: Integers(3, 5), c: Integers(1, 3), d: Integers(1, 
     "closed-form",
     claim="With K = ceil((a-1)/b) and c = K b - (a-1) > 0, x^-a/(1-x^b) has on (0, 1) the antiderivative sum over n = "
     "1..K of {term}, plus {tail}.",
-    hypotheses=("(a-1)/b is not a whole number",),
+    hypotheses=("(a-1)/b is not a whole number", TAIL),
     domain=_few,
 )
 def closed_form(term: Expr = _term, tail: Expr = Tail(c, b, x)) -> Proof:

@@ -180,7 +180,8 @@ first_term_that_knows_rho.mutant(
 
 @statement(
     "jepa-first-term-that-knows-rho",
-    claim="For L > 1 JEPA's times of equal lambda differ by {term} to leading order: not the last term of the sum, the second.",
+    claim="For L > 1 JEPA's times of equal lambda differ by {term} to leading order: the second power of 1/epsilon is "
+    "the first to know rho.",
     hypotheses=(*BALANCED, "L > 1", "rho_A and rho_B differ", *SMALL_START),
     domain={**DEEP, **DISTINCT},
 )

@@ -15,7 +15,8 @@ from derivations.statements.modes import BALANCED, FAMILY
 
 statement = statements_from(f"derived here from the critical times of {JEPA_PAPER}")
 
-EXACT = (*BALANCED, *FAMILY, "x0 = epsilon^(1/L)/u* < x1 = p^(1/L), I = T_(a,b)(x0, x1)")
+INTEGRAL = "T_(a,b)(x0, x1) is the integral of x^-a/(1-x^b) over x0..x1"
+EXACT = (*BALANCED, *FAMILY, "x0 = epsilon^(1/L)/u* < x1 = p^(1/L)", INTEGRAL)
 TIME = critical_time(Member(lam, a, b, ustar**b))
 
 
@@ -83,8 +84,8 @@ elasticity_fraction.mutant("earlier for a higher threshold", elasticity=-BY_FRAC
 
 @statement(
     "critical-time-is-monotone",
-    claim="The critical time rises with p at the rate {by_fraction}, falls with epsilon at {by_start} and with lambda at "
-    "-t/lambda; all three without exception.",
+    claim="The critical time rises with p at the rate {by_fraction}, falls with epsilon at {by_start} and with lambda, rho "
+    "held, at -t/lambda; all three without exception.",
     hypotheses=EXACT,
     domain=FEW_LAYERS,
 )
@@ -112,7 +113,7 @@ critical_time_is_monotone.mutant("without 1/L", by_start=_rise["by_start"] * L)
 @statement(
     "sharp-epsilon",
     claim="For a - 1 >= b (JEPA has a - 1 - b = {excess}) there is exactly one start x0 in (0, x1) where {bracket} = 0. "
-    "A feature that starts below it is learned earlier with more rho at equal lambda, one that starts above it later. "
+    "A feature that starts below it is learned earlier with a little more rho at equal lambda, one that starts above it later. "
     "The left side rises at {slope} and falls to minus infinity like {lead} (a - 1 > b) or {logarithm} (a - 1 = b).",
     hypotheses=EXACT,
     domain=FEW_LAYERS,

@@ -37,7 +37,7 @@ from derivations.notation import (
 )
 from derivations.proof import Bracket, CertifiedPositive, Identity, Limit, Positive, Proof, Step
 from derivations.statement import JEPA_PAPER, statements_from
-from derivations.statements.closed_forms import c, d
+from derivations.statements.closed_forms import TAIL, c, d
 from derivations.statements.dominant_terms import SMALL_START
 from derivations.statements.modes import BALANCED, FAMILY, MEMBER, ONE_PREDICTOR_LAYER
 
@@ -103,7 +103,7 @@ _orders: Domain = {
     "expansion",
     claim="With K = ceil((a-1)/b), c = K b - (a-1) > 0, the critical time is the sum over n = 1..K of {term}, less that "
     "of {end}, plus {rest} and what vanishes with epsilon.",
-    hypotheses=(*BALANCED, *FAMILY, "(a-1)/b is not a whole number", *SMALL_START),
+    hypotheses=(*BALANCED, *FAMILY, "(a-1)/b is not a whole number", TAIL, *SMALL_START),
     domain=_orders,
 )
 def expansion_statement(term: Expr = _term, end: Expr = _end, rest: Expr = constant_of_tail(MEMBER, c)) -> Proof:
@@ -254,7 +254,7 @@ def _between(expression: Expr, shown: Expr, digits: int) -> Proof:
     "mae-order-at-equal-lambda-turns-once-with-p",
     claim="K_L rises with p, and is 0 at p = {two} (L = 2), {three} (3), {four} (4), {five} (5), {six} (6), {eight} (8), "
     "to three digits: below it MAE reaches low rho first at equal lambda, above it high rho.",
-    hypotheses=(*ONE_PREDICTOR_LAYER, "epsilon small"),
+    hypotheses=(*ONE_PREDICTOR_LAYER, "K_L(p) as in mae-expansion", "epsilon small"),
     domain={L: Integers(2, 6), x: UNIT},
 )
 def mae_order_turns_once(

@@ -252,7 +252,7 @@ def _couplings(objective: str) -> ImmutableDenseMatrix:
     claim="For two features, with encoder R diag(w) and predictor Q R diag(v) R^T, Q and R rotations by angles whose "
     "halves have the tangents q and r, the error feeds feature 2 into feature 1 at the rate {jepa} in JEPA and {mae} in "
     "MAE. So JEPA decouples only if Q = 1, whatever R, and MAE only if Q R = 1; half turns apart.",
-    hypotheses=("diagonal second moments",),
+    hypotheses=("diagonal second moments", "q and r of either sign"),
 )
 def alignment_decides_decoupling(
     jepa: Expr = -lam2 * w2 * 2 * q / (1 + q**2),

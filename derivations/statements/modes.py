@@ -266,8 +266,8 @@ approach_rate.mutant("unstable", rate=-lam * b * ustar ** (a - 1))
 
 @statement(
     "fixed-points-form-a-stable-line",
-    claim="At JEPA's fixed points v^M = rho the rates have trace {trace} and determinant {determinant}: neutral along "
-    "the line of fixed points, attracting across it.",
+    claim="At JEPA's fixed points v^M = rho, u > 0, the rates have trace {trace} and determinant {determinant}: neutral "
+    "along the line of fixed points, attracting across it.",
     hypotheses=(*SHARED, "any balance v^2 - u^2"),
 )
 def fixed_points_form_a_stable_line(trace: Expr = -lam * M * u ** (2 * L) * v ** (M - 2), determinant: Expr = S.Zero) -> Proof:
@@ -290,7 +290,7 @@ fixed_points_form_a_stable_line.mutant("without M", trace=-lam * u ** (2 * L) * 
 
 @statement(
     "small-start-growth",
-    claim="A start of product amplitude epsilon moves at du/dt = u^a ({jepa}) under JEPA and u^a ({mae}) under MAE: "
+    claim="A start of product amplitude epsilon moves at du/dt = u^(2L) ({jepa}) under JEPA and u^L ({mae}) under MAE: "
     "covariance minus a variance penalty. Its strength is {strength} under JEPA, which depth drives to {full}, and "
     "epsilon times that under MAE.",
     hypotheses=(*ONE_PREDICTOR_LAYER, "epsilon < 1"),

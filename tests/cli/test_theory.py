@@ -96,7 +96,7 @@ def test_named_statements_are_proved_and_tabled() -> None:
 
 def test_the_list_is_shown_without_proving() -> None:
     result = answered("verify", "--list", "--format", "json")
-    assert [entry["statement"] for entry in json.loads(result.stdout)] == list(STATEMENTS)
+    assert [entry["statement"] for entry in json.loads(result.stdout)["statements"]] == list(STATEMENTS)
     assert result.stderr == ""
 
 
@@ -346,3 +346,11 @@ def test_workers_end_with_the_command_however_it_ends() -> None:
     while not all(map(gone, workers)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert all(map(gone, workers))
+
+
+def test_every_digit_of_a_number_counts() -> None:
+    """MAE, L = M = 1, lam = rho = 1: t = 1/2 ln(p^2 (1 - eps^2) / (eps^2 (1 - p^2))), eps = 0.01000000000000000000001."""
+    arguments = ("mae", "--depth", 1, "--lambda", 1, "--rho", 1, "--epsilon", "0.01000000000000000000001", "--format", "json")
+    (row,) = json.loads(answered("derive", *arguments).stdout)["numbers"]
+    assert row["epsilon"] == "0.01000000000000000000001"
+    assert row["critical_time"].startswith("4.055814039153869843169693")

@@ -153,8 +153,9 @@ def test_head_and_tail_are_what_the_closed_form_is_made_of(exponent: int, satura
     ("exponent", "saturation", "cases"),
     [
         (2 * L, S.One, [""]),
+        (M + 1, M, [""]),
         (L, L + 1, ["a other than 1", "a = 1"]),
-        (2 * L + M - 1, M, ["K = ceil((a-1)/b), c = K b - (a-1) > 0", "K = (a-1)/b is whole"]),
+        (2 * L + M - 1, M, ["c = K b - (a-1) > 0, K = ceil((a-1)/b)", "c = 0"]),
     ],
 )
 def test_antiderivatives_for_any_depth_say_when_they_hold(exponent: Expr, saturation: Expr, cases: list[str]) -> None:
@@ -175,8 +176,8 @@ def test_antiderivatives_for_any_depth_are_those_of_each_depth(depth: int, predi
             "": True,
             "a other than 1": exponent > 1,
             "a = 1": exponent == 1,
-            "K = ceil((a-1)/b), c = K b - (a-1) > 0": excess > 0,
-            "K = (a-1)/b is whole": excess == 0,
+            "c = K b - (a-1) > 0, K = ceil((a-1)/b)": excess > 0,
+            "c = 0": excess == 0,
         }
         formula = next(formula for condition, formula in general_antiderivative(member.a, member.b) if by_condition[condition])
         found = formula.subs({K: count, c: excess}).subs(layers).doit()

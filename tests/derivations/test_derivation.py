@@ -193,4 +193,4 @@ def test_growth_and_capacity_of_ones_own_have_elasticities_of_their_own() -> Non
     derivation = derive_loss("sigma**2*(v*u**L)**2/2 - rho*v*u**L", 2)
     names = [str(equation.lhs) for equation in derivation.lines[-1].formulas]
     assert names == ["E_growth", "E_capacity", "E_epsilon", "E_p"]
-    assert "does not know ρ^2/λ" in next(line for line in derivation.lines if line.title == "Small start").sentence
+    assert "does not know the capacity" in next(line for line in derivation.lines if line.title == "Small start").sentence

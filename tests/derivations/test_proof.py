@@ -243,7 +243,7 @@ def test_complex_values_are_compared_as_they_are() -> None:
 
 
 def test_a_mutant_that_cannot_be_set_up_is_not_proved() -> None:
-    @statement("nothing-of-the-kind", claim="{value} holds.")
+    @statement("nothing-of-the-kind", claim="{value} holds.", source="nowhere")
     def nothing(value: Expr = S.One):
         raise UndecidedError("No step.")
 

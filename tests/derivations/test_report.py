@@ -98,7 +98,7 @@ def test_a_list_can_be_read_without_proving(chosen: list[Statement]) -> None:
 
     renderings = listed(chosen, draw)
     assert renderings["table"]() == "table"
-    assert [entry["statement"] for entry in json.loads(renderings["json"]())] == [given.name for given in chosen]
+    assert [entry["statement"] for entry in json.loads(renderings["json"]())["statements"]] == [given.name for given in chosen]
     assert "Under JEPA" in renderings["markdown"]()
     assert r"\item[jepa-mode]" in renderings["latex"]()
 

@@ -42,7 +42,7 @@ from dynamics.power_law import growth_span
 
 MAX_DEPTH, MAX_PREDICTOR_DEPTH, AT_ONCE = 8, 4, 5
 ULP = 2.0**-52
-COUNTS = pytest.mark.parametrize("count", [1000, pytest.param(10_000, marks=pytest.mark.slow)])
+COUNTS = pytest.mark.parametrize("count", [1000, pytest.param(3_000, marks=pytest.mark.slow)])
 
 
 @dataclass(frozen=True)

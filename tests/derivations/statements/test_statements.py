@@ -1,6 +1,5 @@
 """Every statement is proved, every mutant is rejected, and what is printed is what is checked."""
 
-import pickle
 import string
 
 import pytest
@@ -8,11 +7,10 @@ import pytest
 from derivations.notation import L, lam, u
 from derivations.proof import Identity, Proof, Sampled
 from derivations.statement import STATEMENTS as REGISTRY
-from derivations.statement import Mutant, Statement, statement
+from derivations.statement import statement
 from derivations.statements import STATEMENTS
+from derivations.verification import Result, selected, verify
 
-EVERY = list(STATEMENTS.values())
-MUTANTS = [pytest.param(each, mutant, id=f"{each.name}: {mutant.name}") for each in EVERY for mutant in each.mutants]
 THEORY = """
     jepa-gradients mae-gradients jepa-matrix-gradients mae-matrix-gradients diagonal-stays-diagonal
     diagonal-entries-obey-the-scalar-system layers-stay-equal jepa-conserves-balance mae-conserves-balance jepa-mode
@@ -28,25 +26,31 @@ THEORY = """
 """.split()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", STATEMENTS)
-def test_every_statement_is_proved(name: str) -> None:
-    verdict = STATEMENTS[name].examine()
-    assert verdict.proved, verdict.failure
-    assert not verdict.refuted
-    assert verdict.seconds < 10
-    assert any(not isinstance(step, Sampled) for step in verdict.steps)
-    assert pickle.loads(pickle.dumps(verdict)).proved
+@pytest.fixture(scope="module")
+def results() -> list[Result]:
+    return verify(selected(), mutants=True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("guarded", "mutant"), MUTANTS)
-def test_every_mutant_is_rejected_by_reduction_and_refuted_by_numbers(guarded: Statement, mutant: Mutant) -> None:
-    verdict = guarded.examine(mutant)
-    assert not verdict.proved
-    assert verdict.refuted, verdict.failure
-    rejecting = [(step, finding) for step, finding in zip(verdict.steps, verdict.findings, strict=True) if not finding.holds]
-    assert any(not finding.reduced or step.method == "certified" for step, finding in rejecting), "only sampling rejects it"
+def test_every_statement_is_proved(results: list[Result]) -> None:
+    for verdict in (result.verdict for result in results):
+        assert verdict.proved, f"{verdict.statement}: {verdict.failure}"
+        assert not verdict.refuted
+        assert verdict.seconds < 10
+        assert any(not isinstance(step, Sampled) for step in verdict.steps)
+    assert len(results) == len(STATEMENTS)
+
+
+@pytest.mark.slow
+def test_every_mutant_is_rejected_by_reduction_and_refuted_by_numbers(results: list[Result]) -> None:
+    for verdict in (mutant for result in results for mutant in result.mutants):
+        told = f"{verdict.statement}: {verdict.mutant}: {verdict.failure}"
+        assert verdict.rejected, told
+        assert verdict.refuted, told
+        rejecting = [
+            (step, finding) for step, finding in zip(verdict.steps, verdict.findings, strict=True) if not finding.holds
+        ]
+        assert any(not finding.reduced or step.method == "certified" for step, finding in rejecting), told
 
 
 def test_the_theory_is_covered() -> None:
