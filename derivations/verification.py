@@ -93,7 +93,8 @@ def verify(
     Parameters
     ----------
     workers
-        Processes; as many as there are cores by default.
+        Processes; as many as there are cores by default. A script that wants more than one calls this under
+        ``if __name__ == "__main__"``, as new processes import it.
     done
         Called with each verdict as it arrives, in any order.
 

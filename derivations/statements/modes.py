@@ -132,7 +132,7 @@ mae_mode.mutant("sigma for rho", rate=lam * u ** (L + M - 1) * (1 - u ** (L + M)
 
 @statement(
     "supervised-is-mae",
-    claim="A supervised network of N layers, product s = u^N, moves as du/dt = {rate}: MAE with L + M = N, here {layers}.",
+    claim="A supervised network of N layers, product s = u^N, moves as du/dt = {rate}: the mode of MAE whose {layers} is N.",
     source=SAXE_PAPER,
     hypotheses=("all layers share their amplitude",),
 )
