@@ -36,7 +36,7 @@ from sympy import Identity as IdentityMatrix
 
 from derivations.balls import Point
 from derivations.notation import Domain
-from derivations.proof import Step
+from derivations.proof import Identity, Step
 
 d = Symbol("d", integer=True, positive=True)
 SIZES = (2, 3)
@@ -182,15 +182,8 @@ def polynomials(size: int, names: set[Symbol]) -> Written:
 
 
 @dataclass(frozen=True)
-class TraceIdentity(Step):
+class TraceIdentity(Identity):
     """left = right between traces of matrix products, as polynomials in the entries."""
-
-    left: Expr
-    right: Expr
-
-    @property
-    def formula(self) -> Expr:
-        return Eq(self.left, self.right, evaluate=False)
 
     def reduce(self, domain: Domain) -> str:
         writings = (polynomials(size, self.symbols()) for size in SIZES)
