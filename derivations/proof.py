@@ -53,7 +53,7 @@ class Finding:
     reduced
         Whether the symbolic half holds.
     refuted
-        Whether a certified enclosure at some point contradicts the step.
+        Whether the numbers contradict the step at some point: a certified enclosure does, or a limit is not approached.
     points
         Points at which the step was evaluated and found to hold.
     reason

@@ -64,7 +64,7 @@ class Verdict:
 
     @property
     def refuted(self) -> bool:
-        """Whether a certified enclosure contradicts a step."""
+        """Whether the numbers contradict a step: a certified enclosure does, or a limit is not approached."""
         return any(finding.refuted for finding in self.findings)
 
     @property
