@@ -13,7 +13,7 @@ from derivations.expansion import end_term, singular_term
 from derivations.gradient_flow import Member
 from derivations.integrals import Duration, Tail, head_and_tail
 from derivations.notation import K, L, epsilon, n, p, x, x0, x1
-from derivations.reduction import normal, vanishes
+from derivations.reduction import normal
 
 
 def head_term(a: Expr, b: Expr, x: Expr) -> Expr:
@@ -42,11 +42,6 @@ def antiderivative(a: Expr, b: Expr, x: Expr = x) -> Expr:
 def duration(a: Expr, b: Expr, x0: Expr = x0, x1: Expr = x1) -> Expr:
     """T_{a,b}(x0, x1), written out for rational numbers a and b."""
     return antiderivative(a, b, x1) - antiderivative(a, b, x0)
-
-
-def is_antiderivative(candidate: Expr, integrand: Expr, variable: Expr) -> bool:
-    """Whether the candidate's derivative is the integrand, by reduction to a normal form; nothing else is trusted."""
-    return vanishes(candidate.diff(variable) - integrand)
 
 
 def layer_fixed_point(member: Member) -> Expr:

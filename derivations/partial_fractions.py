@@ -59,10 +59,6 @@ class Antiderivative:
         """The whole, as SymPy writes it."""
         return Add(self.rational, self.at_zero * log(u), *(part.expression for part in self.sums))
 
-    def between(self, start: Expr, end: Expr) -> Expr:
-        """The time from one amplitude to another, no zero of the rate between them."""
-        return self.expression.subs(u, end) - self.expression.subs(u, start)
-
 
 def antiderivative(rate: Rate) -> Antiderivative:
     """The integral of du / f(u), its coefficients rational numbers or symbols."""

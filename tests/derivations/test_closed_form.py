@@ -15,7 +15,6 @@ from derivations.closed_form import (
     duration,
     general_antiderivative,
     head,
-    is_antiderivative,
     layer_fixed_point,
     logarithmic_tail,
     written_out,
@@ -24,6 +23,7 @@ from derivations.closed_form import (
 from derivations.gradient_flow import Member, mode
 from derivations.integrals import Duration, Tail
 from derivations.notation import K, L, M, a, b, epsilon, lam, n, p, rho, u, ustar, x, x0, x1
+from derivations.partial_fractions import is_antiderivative
 from derivations.proof import zero_at
 from derivations.reduction import vanishes
 
