@@ -1,5 +1,6 @@
 """The lindyn command: parse, call one library function, render."""
 
-from cli.theory import main  # the last module that adds commands to it
+from cli import simulation, theory  # these add their commands to it
+from cli.commands import main
 
-__all__ = ["main"]
+__all__ = ["main", "simulation", "theory"]

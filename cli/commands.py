@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.options import features_input, grid_options, output_options, several, time_option
+from cli.options import features_input, grid_options, output_options, several, time_option, views_options
 from cli.rendering import Output, note
 
 if TYPE_CHECKING:
@@ -111,6 +111,13 @@ def critical_time(output: Output, time: str, digits: int | None, **question: Any
 @features_input
 @grid_options
 @several("--times", float, "Times at which to give the curve; by default --points spread where it moves.")
+@click.option(
+    "--method",
+    type=click.Choice(["exact", "scipy"]),
+    default="exact",
+    show_default=True,
+    help="The closed form, or the mode equation integrated by SciPy; the latter adds its relative difference.",
+)
 @click.option("--from-critical", is_flag=True, help="Count --times from each feature's critical time; they may be negative.")
 @click.option("--points", type=click.IntRange(2, 1_000_000), help="Points a curve where no --times are given.  [default: 50]")
 @time_option
@@ -186,17 +193,7 @@ def order(
 @main.command(short_help="The features of your own data.")
 @click.argument("x", metavar="X")
 @click.argument("y", metavar="[Y]", required=False)
-@click.option(
-    "--mask", type=float, metavar="Q", help="Make the views from X alone: each entry of x is kept with probability Q."
-)
-@click.option(
-    "--target",
-    type=click.Choice(["full", "independent", "complementary"]),
-    help="With --mask: y is the whole row, another mask of it, or what x hides.  [default: full]",
-)
-@click.option("--lag", type=int, metavar="K", help="Make the views from X alone: y is K rows after x.")
-@click.option("--columns", metavar="A,B,...", help="Columns of a table to use; by default all.")
-@click.option("--standardise", is_flag=True, help="Divide each column by its standard deviation in x.")
+@views_options
 @click.option(
     "--bootstrap", type=int, metavar="B", help="Adds standard errors of lambda, rho and the ranks from B resamplings."
 )
@@ -209,7 +206,14 @@ def order(
 @grid_options
 @output_options
 def features(
-    output: Output, bootstrap: int | None, seed: int | None, block_length: int | None, grid: Any, **source: Any
+    output: Output,
+    x: str,
+    y: str | None,
+    how: dict[str, Any],
+    bootstrap: int | None,
+    seed: int | None,
+    block_length: int | None,
+    grid: Any,
 ) -> None:
     """The features (lambda, rho, sigma) of paired views: your own data.
 
@@ -230,7 +234,7 @@ def features(
         raise click.UsageError("--seed and --block-length go with --bootstrap.")
     if bootstrap is None:
         refuse_unused("features without --bootstrap", "objective", "depth", "predictor_depth", "epsilon", "fraction")
-    views = read_views(**source)
+    views = read_views(x, y, **how)
     basis = diagonalise(second_moments(views))
     if bootstrap is None:
         table = features_table(basis)
@@ -288,6 +292,11 @@ def answer(output: Output, table: Table, time: str) -> None:
     """Write a table of times, and beside it what its status words mean."""
     from dynamics.status import remarks
 
-    output.write(table, TRAINING_TIME if time == "training" else PAPER_TIME)
+    output.write(table, unit_of(time))
     for line in remarks(table.columns["status"]):
         note(line)
+
+
+def unit_of(time: str) -> str:
+    """The sentence that says what times are counted in."""
+    return TRAINING_TIME if time == "training" else PAPER_TIME

@@ -14,6 +14,7 @@ from cli.rendering import Document, Output
 
 if TYPE_CHECKING:
     from dynamics.features import Features
+    from dynamics.network.population import Data
 
 Command = Callable[..., None]
 Value = TypeVar("Value")
@@ -90,6 +91,95 @@ def _features(source: str | None, lam: Sequence[float], rho: Sequence[float], si
     from dynamics.feature_table import read_features
 
     return read_features(sys.stdin.buffer if source == "-" else source)
+
+
+def views_options(command: Command) -> Command:
+    """Pass ``how``: what makes paired views of files, for `dynamics.sources.read_views`."""
+
+    @click.option(
+        "--mask", type=float, metavar="Q", help="Make the views from X alone: each entry of x is kept with probability Q."
+    )
+    @click.option(
+        "--target",
+        type=click.Choice(["full", "independent", "complementary"]),
+        help="With --mask: y is the whole row, another mask of it, or what x hides.  [default: full]",
+    )
+    @click.option("--lag", type=int, metavar="K", help="Make the views from X alone: y is K rows after x.")
+    @click.option("--columns", metavar="A,B,...", help="Columns of a table to use; by default all.")
+    @click.option("--standardise", is_flag=True, help="Divide each column by its standard deviation in x.")
+    @wraps(command)
+    def wrapped(
+        mask: float | None, target: str | None, lag: int | None, columns: str | None, standardise: bool, **options: Any
+    ) -> None:
+        how = {"mask": mask, "target": target, "lag": lag, "columns": columns, "standardise": standardise}
+        command(how=how, **options)
+
+    return wrapped
+
+
+def source_input(command: Command) -> Command:
+    """Pass ``source``: features, from a table or from --lambda, --rho and --sigma, or data as for `features`."""
+
+    @click.argument("source", required=False, metavar="[SOURCE]", type=click.Path(allow_dash=True))
+    @click.argument("y", required=False, metavar="[Y]")
+    @several("--lambda", float, "Covariance of each feature between the views.")
+    @several("--rho", float, "Regression coefficient, lambda / sigma^2.")
+    @several("--sigma", float, "Standard deviation of each feature.")
+    @views_options
+    @wraps(command)
+    def wrapped(source: str | None, y: str | None, how: dict[str, Any], **options: Any) -> None:
+        lam, rho, sigma = (options.pop(name) for name in ("lambda", "rho", "sigma"))
+        if y is None and how["mask"] is None and how["lag"] is None:
+            _refuse_data_options(how)
+            command(source=_features(source, lam, rho, sigma), **options)
+            return
+        if source is None or lam or rho or sigma:
+            raise click.UsageError(
+                "--mask, --lag and a file Y go with a file SOURCE of data, without --lambda, --rho and --sigma."
+            )
+        command(source=_data(source, y, how), **options)
+
+    return wrapped
+
+
+def _refuse_data_options(how: dict[str, Any]) -> None:
+    for name, value in how.items():
+        if value:
+            raise click.UsageError(f"--{name} goes with data: add a second file Y, --mask or --lag.")
+
+
+def _data(source: str, y: str | None, how: dict[str, Any]) -> Data:
+    from dynamics.feature_basis import diagonalise
+    from dynamics.network.population import Data
+    from dynamics.sources import read_views
+    from dynamics.views import second_moments
+
+    views = read_views(source, y, **how)
+    return Data(views, diagonalise(second_moments(views)))
+
+
+def regime_options(command: Command) -> Command:
+    """Pass ``regime``: what departs from plain training."""
+
+    @click.option(
+        "--predictor-start", type=float, metavar="V", help="Amplitude of a predictor layer at the start (unbalanced)."
+    )
+    @click.option(
+        "--predictor-rate", type=float, default=1.0, metavar="K", help="Learning rate of the predictor over the encoder's."
+    )
+    @click.option("--teacher-rate", type=float, metavar="BETA", help="Rate at which an EMA teacher follows, per unit of time.")
+    @click.option(
+        "--weight-decay", type=float, default=0.0, metavar="ETA", help="Rate at which every layer decays, per unit of time."
+    )
+    @wraps(command)
+    def wrapped(
+        predictor_start: float | None, predictor_rate: float, teacher_rate: float | None, weight_decay: float, **options: Any
+    ) -> None:
+        from dynamics.regime import Regime
+
+        command(regime=Regime(predictor_start, predictor_rate, teacher_rate, weight_decay), **options)
+
+    return wrapped
 
 
 def grid_options(command: Command) -> Command:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 
 @contextmanager
@@ -26,3 +27,22 @@ def progress(total: int, task: str) -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         counted = bar.add_task(task, total=total, last="")
         yield lambda done: bar.update(counted, advance=1, last=done)
+
+
+@dataclass
+class Percentage:
+    """Counts the per cent of one piece of work after the other as pieces of their own."""
+
+    done: Callable[[str], None]
+    counted: int = 0
+
+    def __call__(self, share: float, name: str = "") -> None:
+        """So much of the current piece is done."""
+        while self.counted < min(100, int(100 * share)):
+            self.counted += 1
+            self.done(name)
+
+    def next(self, name: str = "") -> None:
+        """The current piece is done, and the next begins."""
+        self(1.0, name)
+        self.counted = 0

@@ -61,6 +61,24 @@ class Output:
         _write(table, table_format, sys.stdout.buffer, caption)
         sys.stdout.buffer.flush()
 
+    def check(self) -> None:
+        """Refuse a path that names no format or cannot be written, before a long computation."""
+        self._format_of_path()
+        if self.path is None:
+            _refuse_closed()
+            return
+        from dynamics.files import refuse_unwritable
+
+        refuse_unwritable(self.path)
+
+    def summarise(self, table: Table, caption: str = "") -> None:
+        """Write a table to standard output in the chosen format, because the path is for a larger one."""
+        Output(self.table_format, None).write(table, caption)
+
+    def keep(self, table: Table) -> None:
+        """Write a table to the path, in the format that its ending says."""
+        Output(None, self.path).write(table)
+
     def _format_of_path(self) -> str:
         if self.path is None:
             return "table"

@@ -12,8 +12,6 @@ from cli.options import document_options, several
 from cli.progress import progress
 from cli.rendering import Document, note, terminal_width, wrapped
 
-__all__ = ["main"]
-
 
 def _complete_statement(_context: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     from derivations.verification import selected

@@ -95,8 +95,8 @@ def diagonalise(moments: SecondMoments) -> FeatureBasis:
         Features(lam=np.diagonal(across), sigma=np.sqrt(np.diagonal(inside))),
         directions,
         moments,
-        input_off_diagonal=_share(_off_diagonal(inside), inside),
-        cross_off_diagonal=_share(_off_diagonal(across + across.T), across + across.T),
+        input_off_diagonal=off_diagonal_share(inside),
+        cross_off_diagonal=off_diagonal_share(across + across.T),
         commutator=_commutator(input_covariance, cross_covariance),
         asymmetry=_asymmetry(cross_covariance),
         leakage=np.maximum(_row_shares(inside), _row_shares(across)),
@@ -140,9 +140,10 @@ def _off_diagonal(matrix: FloatArray) -> FloatArray:
     return matrix - np.diag(np.diagonal(matrix))
 
 
-def _share(part: FloatArray, whole: FloatArray) -> float:
-    norm = float(np.linalg.norm(whole))
-    return float(np.linalg.norm(part)) / norm if norm else 0.0
+def off_diagonal_share(matrix: FloatArray) -> float:
+    """Share of the Frobenius norm that lies off the diagonal, 0 to 1."""
+    norm = float(np.linalg.norm(matrix))
+    return float(np.linalg.norm(_off_diagonal(matrix))) / norm if norm else 0.0
 
 
 def _row_shares(matrix: FloatArray) -> FloatArray:

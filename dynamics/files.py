@@ -26,6 +26,18 @@ def replaced(path: str | Path) -> Iterator[BinaryIO]:
         raise TableError(f"{path} cannot be written: {reason(error)}.") from None
 
 
+def refuse_unwritable(path: str | Path) -> None:
+    """Raise a `TableError` if the file could not be replaced: its folder is missing or closed to writing."""
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    if os.path.isdir(target):
+        raise TableError(f"{path} cannot be written: is a directory.")
+    if not os.path.isdir(folder):
+        raise TableError(f"{path} cannot be written: no such file or directory.")
+    if not os.access(target if _is_special(target) else folder, os.W_OK):
+        raise TableError(f"{path} cannot be written: permission denied.")
+
+
 def reason(error: OSError) -> str:
     """What the operating system said, as the end of a sentence."""
     return (error.strerror or str(error)).lower()

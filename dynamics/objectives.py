@@ -39,6 +39,11 @@ class Objective:
         """(a - 1) / b: the one exponent left in the logistic coordinate z = u**b / rho."""
         return Fraction(self.a - 1, self.b)
 
+    @property
+    def target_depth(self) -> int:
+        """Encoder layers that the target passes through, counted from the input: none (MAE) or all (JEPA)."""
+        return self.a - (self.depth + self.predictor_depth - 1)
+
 
 def jepa(depth: int, predictor_depth: int = 1) -> Objective:
     """Joint-embedding prediction with a stop-gradient target: a = 2L + M - 1, b = M, asymptote rho**(L/M)."""

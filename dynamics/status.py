@@ -19,6 +19,8 @@ class Status(Enum):
     REACHED = "reached"
     ALREADY_REACHED = "already-reached"
     NEVER = "never"
+    COLLAPSES = "collapses"
+    NOT_REACHED = "not-reached"
 
     @property
     def message(self) -> str:
@@ -33,8 +35,16 @@ _MESSAGES = {
         "Lower epsilon, or the depth: a deep JEPA encoder's asymptote is rho**(depth/predictor_depth)."
     ),
     Status.NEVER: (
-        "The views do not covary positively in this feature (lambda <= 0), so from a positive start its amplitude decays to 0. "
-        "A feature with lambda < 0 is learned only when the predictor starts with the opposite sign."
+        "The views do not covary with the sign of the predictor's start (from a positive start: lambda <= 0), so the feature "
+        "dies out. A feature with lambda < 0 is learned only when the predictor starts with the opposite sign."
+    ),
+    Status.COLLAPSES: (
+        "The feature is lost, its amplitude decays to 0: the predictor starts too strong for it (rho < sqrt(c), c the square "
+        "of the predictor layer less that of the encoder layer), or weight decay is above the fold, or the start is below the "
+        "unstable fixed point. Lower the predictor's start or the weight decay, or raise epsilon."
+    ),
+    Status.NOT_REACHED: (
+        "The run ended before the feature reached fraction * asymptote; simulate longer, or see the outcome of the run."
     ),
 }
 

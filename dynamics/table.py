@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +47,14 @@ class Tabular(ABC):
     def to_dataframe(self) -> pd.DataFrame:
         """The result as a pandas data frame."""
         return Table(self.columns()).to_dataframe()
+
+
+def cells(values: Iterable[float | None]) -> npt.NDArray[Any]:
+    """A column with empty cells: None where there is nothing to say."""
+    column = list(values)
+    array = np.empty(len(column), dtype=object)
+    array[:] = column
+    return array if None in column else array.astype(np.float64)
 
 
 def stacked(tables: Iterable[Table]) -> Table:

@@ -89,13 +89,14 @@ class Rows:
         kept = self.values.dtype.kind == "f"
         return max(float(np.finfo(self.values.dtype).eps if kept else 0.0), float(np.finfo(np.float64).eps))
 
-    def block(self, part: slice) -> FloatArray:
+    def block(self, part: slice | npt.NDArray[np.intp]) -> FloatArray:
         """Some of the rows as new doubles; raises a `ParameterError` that names an entry which is not finite."""
         block = np.array(self.values[part], dtype=np.float64, order="C")
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
             label = f" ({self.columns[column]})" if self.columns else ""
-            where = f"row {self.first + part.start + row + 1}, column {column + 1}{label}"
+            number = np.arange(len(self.values))[part][row]
+            where = f"row {self.first + number + 1}, column {column + 1}{label}"
             raise ParameterError(self.name, f"{block[row, column]} in {where}", "finite")
         if self.unit is not None:
             block /= self.unit
@@ -114,6 +115,8 @@ class Views:
         What the masks make of the second moments of the sides: Sxx from that of x, Syx from that of y with x.
     block_length
         Rows that depend on one another and are therefore resampled together (see `bootstrap`); 1 for independent rows.
+    keep, target
+        How masked views are masked, as for `masked`.
     """
 
     x: Rows
@@ -121,6 +124,8 @@ class Views:
     input_masking: Masking = UNMASKED
     cross_masking: Masking = UNMASKED
     block_length: int = 1
+    keep: float = 1.0
+    target: str = "full"
 
     @property
     def count(self) -> int:
@@ -138,7 +143,7 @@ class Views:
         return (slice(start, min(start + step, self.count)) for start in range(0, self.count, step))
 
     def centred(
-        self, part: slice, columns: npt.NDArray[np.intp], means: tuple[FloatArray, FloatArray]
+        self, part: slice | npt.NDArray[np.intp], columns: npt.NDArray[np.intp], means: tuple[FloatArray, FloatArray]
     ) -> tuple[FloatArray, FloatArray]:
         """Some rows of x and of y, in the given columns and about the given means."""
         x = self.x.block(part)[:, columns] - means[0]
@@ -186,7 +191,8 @@ def masked(x: npt.ArrayLike, *, keep: float, target: str = "full", columns: Sequ
     if not (number and 0 < keep <= 1) or (keep == 1 and target == "complementary"):
         raise ParameterError("keep", keep, f"a number above 0 and {most}")
     rows = _rows(x, "X", columns)
-    return Views(rows, rows, Masking(keep * keep, keep * (1 - keep)), _TARGETS[target](keep))
+    inputs = Masking(keep * keep, keep * (1 - keep))
+    return Views(rows, rows, inputs, _TARGETS[target](keep), keep=float(keep), target=target)
 
 
 def lagged(x: npt.ArrayLike, *, lag: int, columns: Sequence[str] | None = None) -> Views:

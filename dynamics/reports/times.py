@@ -9,12 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from dynamics.errors import ParameterError
+from dynamics.grid import Setting
 from dynamics.table import Columns
 
 CONVENTIONS = ("training", "paper")
 """``training`` counts gradient-flow time at unit learning rate per layer; ``paper`` is the depth times that."""
 
-TIMES = ("critical_time", "time", "time_from_critical", "dominant_time", "expansion_time")
+TIMES = (
+    "critical_time",
+    "simulated_time",
+    "simulated_time_sd",
+    "time",
+    "time_from_critical",
+    "dominant_time",
+    "expansion_time",
+)
 """Columns that a time convention scales."""
 
 
@@ -44,3 +53,9 @@ def _times(column: npt.NDArray[Any], factor: int) -> npt.NDArray[Any]:
     if column.dtype != object:
         return factor * column
     return np.array([None if cell is None else factor * cell for cell in column], dtype=object)
+
+
+def in_training(given: float | None, setting: Setting, time: str) -> float | None:
+    """A time given in a convention, in training time; None stays None."""
+    check_convention(time)
+    return None if given is None else given / scale_of(setting.objective.depth, time)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,12 +22,16 @@ def trajectory_table(
     times: npt.ArrayLike | None = None,
     points: int = 50,
     from_critical: bool = False,
+    method: str = "exact",
     time: str = "training",
 ) -> Table:
-    """Exact curves, one row a feature, setting and time.
+    """Curves, one row a feature, setting and time.
 
     Parameters
     ----------
+    method
+        ``exact`` inverts the closed form; ``scipy`` integrates the mode equation instead and adds ``difference``, relative to
+        the closed form: of the amplitude at given times, and of the time (from the critical one where there is one) at places.
     times
         The times to give, in the convention of ``time``; by default ``points`` places spread where each curve moves.
     points
@@ -41,15 +47,39 @@ def trajectory_table(
             if times is None
             else np.atleast_1d(np.asarray(times, dtype=np.float64)) / scale_of(setting.objective.depth, time)
         )
-        curves = _curves(features, setting, given, points, from_critical)
+        curves = _curves(_roads(method), features, setting, given, points, from_critical)
         tables.append(Table(in_convention(curves.columns(), setting.objective.depth, time)))
     return stacked(tables)
 
 
-def _curves(features: Features, setting: Setting, given: FloatArray | None, points: int, from_critical: bool) -> Trajectories:
+Road = Callable[..., Trajectories]
+
+
+def _roads(method: str) -> tuple[Road, Road, Road]:
+    """How curves are found: at places, at times, and at times from the critical one."""
+    if method == "scipy":
+        from dynamics import integrated_trajectory as integrated
+
+        return (
+            integrated.integrated_trajectories,
+            integrated.integrated_trajectories_at,
+            integrated.integrated_trajectories_around,
+        )
+    return trajectories, trajectories_at, trajectories_around
+
+
+def _curves(
+    roads: tuple[Road, Road, Road],
+    features: Features,
+    setting: Setting,
+    given: FloatArray | None,
+    points: int,
+    from_critical: bool,
+) -> Trajectories:
+    at_places, at_times, around = roads
     if given is None:
-        return trajectories(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction, points=points)
-    at = trajectories_around if from_critical else trajectories_at
+        return at_places(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction, points=points)
+    at = around if from_critical else at_times
     curves = at(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction, time=given)
     early = (curves.time_from_critical < -curves.critical.time[:, None]) & from_critical
     if early.any():

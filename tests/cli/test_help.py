@@ -67,6 +67,7 @@ def test_the_examples_run_as_they_stand(command: str, tmp_path: Path, monkeypatc
     series = generator.normal(size=(40, 3)).cumsum(axis=0)
     np.savetxt("series.csv", series, delimiter=",", header="wind,temp_max,rain", comments="")
     Path("features.csv").write_text("name,lambda,rho\nedge,1.0,0.5\ntexture,0.8,1.2\n")
+    np.savez("digits.npz", x=generator.normal(size=(40, 3)) * [3.0, 2.0, 1.0])
     for example in examples(main.commands[command] if command else main):
         answered(*shlex.split(example))
 

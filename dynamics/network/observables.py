@@ -1,0 +1,126 @@
+"""What is seen of a network while it trains: amplitudes of the features, what leaks between them, spectra, balance, loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from dynamics.feature_basis import off_diagonal_share
+from dynamics.features import FloatArray
+from dynamics.network.gradients import Gradients, product
+from dynamics.network.starts import Start
+
+Layers = Sequence[FloatArray] | FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """What was seen at each recorded time; ``points`` of them.
+
+    Attributes
+    ----------
+    time
+        Training time, shape ``(points,)``.
+    amplitude
+        Encoder amplitude of every feature, ``(features, points)``: the diagonal of R' W in the feature basis, with R the
+        orthogonal factor of the encoder at the start (the identity for a balanced start). Not an average of layer entries.
+    norm
+        Norm of every feature's column of W, ``(features, points)``: what the encoder makes of the feature in any direction.
+    singular_value
+        Of the encoder's product, the largest first, ``(features, points)``; the k-th does not belong to the k-th feature.
+    predictor_eigenvalue
+        Real parts of the predictor's eigenvalues, the largest first, ``(features, points)``.
+    off_diagonal
+        Share of the norm of R' W off its diagonal, 0 to 1.
+    imbalance
+        Greatest Frobenius norm of A'A - B B' over neighbouring layers A after B; gradient flow conserves each of them.
+    loss
+        1/2 E |V W x - T y|^2, with the target's own variance.
+    """
+
+    time: FloatArray
+    amplitude: FloatArray
+    norm: FloatArray
+    singular_value: FloatArray
+    predictor_eigenvalue: FloatArray
+    off_diagonal: FloatArray
+    imbalance: FloatArray
+    loss: FloatArray
+
+
+@dataclass(eq=False)
+class Observer:
+    """Reads a network, and keeps what it saw at the times when something had moved.
+
+    Parameters
+    ----------
+    scale
+        Amplitude of every feature that counts as a whole way, ``(features,)``.
+    resolution
+        Share of that way, and of ``until``, that is worth another point.
+    """
+
+    start: Start
+    gradients: Gradients
+    scale: FloatArray
+    until: float
+    resolution: float
+    _rows: list[tuple[float, ...]] = field(default_factory=list)
+    _last: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def amplitude(self, encoder: FloatArray) -> FloatArray:
+        """Amplitude of every feature, by the start's way of reading it; ``(features,)``."""
+        if self.start.by_norm:
+            return _column_norms(encoder)
+        inner: FloatArray = np.einsum("ij,ij->j", self.start.frame, encoder)
+        return inner
+
+    def moved(self, encoder: FloatArray) -> float:
+        """How far the features have moved since the last point, in units of the resolution."""
+        return float(np.abs((self.amplitude(encoder) - self._last) / self.scale).max()) / self.resolution
+
+    def offer(self, time: float, layers: Layers, teacher: FloatArray | None = None) -> None:
+        """Look, and keep what is seen if it is the first, or if features or the time have moved on."""
+        encoder = product(layers[: self.gradients.objective.depth])
+        if not self._rows or self.moved(encoder) >= 1.0 or time - self._rows[-1][0] >= self.resolution * self.until:
+            self.keep(time, layers, teacher)
+
+    def keep(self, time: float, layers: Layers, teacher: FloatArray | None = None) -> None:
+        """Look, and keep what is seen; twice at one time counts once."""
+        if self._rows and self._rows[-1][0] == time:
+            return
+        depth = self.gradients.objective.depth
+        encoder, predictor = product(layers[:depth]), product(layers[depth:])
+        inner = self.start.frame.T @ encoder
+        self._last = self.amplitude(encoder)
+        self._rows.append(
+            (
+                time,
+                *self._last,
+                *_column_norms(encoder),
+                *np.linalg.svd(encoder, compute_uv=False),
+                *np.sort(np.linalg.eigvals(predictor).real)[::-1],
+                off_diagonal_share(inner),
+                _imbalance(layers),
+                self.gradients.loss(layers, teacher),
+            )
+        )
+
+    def curves(self) -> Curves:
+        """All that was kept."""
+        table = np.array(self._rows).T
+        features = len(self.scale)
+        blocks = [table[1 + k * features : 1 + (k + 1) * features] for k in range(4)]
+        return Curves(table[0], *blocks, *table[-3:])
+
+
+def _column_norms(matrix: FloatArray) -> FloatArray:
+    norms: FloatArray = np.sqrt(np.einsum("ij,ij->j", matrix, matrix))
+    return norms
+
+
+def _imbalance(layers: Layers) -> float:
+    return max((float(np.linalg.norm(above.T @ above - below @ below.T)) for below, above in pairwise(layers)), default=0.0)

@@ -1,0 +1,53 @@
+"""How a run ended: the word and the sentence a user reads, cause and remedy included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Outcome(Enum):
+    """How a run of the network ended; the value is the word in tables, ``message`` the cause and the remedy."""
+
+    COMPLETED = "completed"
+    STUCK = "stuck"
+    DIVERGED = "diverged"
+    OSCILLATING = "oscillating"
+    INTERRUPTED = "interrupted"
+    NOT_CONVERGED = "not-converged"
+
+    @property
+    def message(self) -> str:
+        """The sentence for a reader: what happened and what would change it."""
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    Outcome.COMPLETED: "The run went to its end.",
+    Outcome.STUCK: (
+        "The run stopped where learned features settle within less than the spacing of doubles at the time that others still"
+        " wait, so that no step moves the clock. The critical times found are right, the others are inf. Raise epsilon, or take"
+        " the features apart."
+    ),
+    Outcome.DIVERGED: (
+        "The layers grew beyond all bounds, and the run was stopped; what is shown is from before. Lower the learning rate."
+    ),
+    Outcome.OSCILLATING: "The last steps went forth and back: the learning rate is beyond what is stable. Lower it.",
+    Outcome.INTERRUPTED: "The run was interrupted; what is shown is from before.",
+    Outcome.NOT_CONVERGED: (
+        "SciPy gave up, and the run was stopped; what is shown is from before. Raise epsilon or shorten the run."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Ending:
+    """An outcome and where or why, in the words of who noticed; empty if there is nothing to add."""
+
+    outcome: Outcome
+    detail: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The message with its detail."""
+        return f"{self.detail}. {self.outcome.message}" if self.detail else self.outcome.message
