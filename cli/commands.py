@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.options import features_input, grid_options, output_options, several, time_option, views_options
+from cli.options import features_input, grid_options, output_options, regime_options, several, time_option, views_options
 from cli.rendering import Output, note
 
 if TYPE_CHECKING:
+    from dynamics.regime import Regime
     from dynamics.table import Table
 
 TRAINING_TIME = "Times are gradient-flow times at unit learning rate per layer."
@@ -87,22 +88,27 @@ def main() -> None:
 @click.option("--digits", type=int, help="Adds certified lower and upper bounds that share at least this many digits.")
 @click.option("--elasticities", "sensitivities", is_flag=True, help="Adds d ln t / d ln of lambda, rho, epsilon and fraction.")
 @click.option("--expansion", "small_start", is_flag=True, help="Adds the dominant term and the expansion for a small start.")
+@regime_options
 @time_option
 @output_options
-def critical_time(output: Output, time: str, digits: int | None, **question: Any) -> None:
+def critical_time(output: Output, time: str, digits: int | None, regime: Regime, **question: Any) -> None:
     """When each feature is learned, exactly.
 
     Give a table FEATURES (CSV, TSV, JSON, JSON lines or Parquet; - for standard input) with two of the columns lambda, rho and
     sigma and optionally name, or --lambda, --rho and --sigma. Repeated values pair up in order, a single one serves all. All
-    combinations of the repeatable settings are computed.
+    combinations of the repeatable settings are computed. A teacher, weight decay or a predictor of its own start or rate has no
+    closed form; then SciPy integrates the mode equations.
 
     \b
     lindyn critical-time --lambda 1,0.8 --rho 0.5,1.2 --depth 1,2,3
     lindyn critical-time features.csv --objective jepa --digits 50
+    lindyn critical-time features.csv --objective jepa --teacher-rate 0.01
     """
     from dynamics.reports.critical_time import critical_time_table
 
-    answer(output, critical_time_table(time=time, digits=digits, **question), time)
+    if not regime.plain:
+        refuse_unused("mode equations without a closed form", "method", "digits", "sensitivities", "small_start")
+    answer(output, critical_time_table(time=time, digits=digits, regime=regime, **question), time)
     if digits is not None:
         note("Certified for the double nearest to each number given, as printed by --format csv.")
 
@@ -285,7 +291,12 @@ def refuse_unused(by: str, *names: str) -> None:
     context = click.get_current_context()
     for name in names:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name.replace('_', '-')} is not used by {by}; leave it out.")
+            raise click.UsageError(f"{_option(context.command, name)} is not used by {by}; leave it out.")
+
+
+def _option(command: click.Command, name: str) -> str:
+    """How a parameter is written on the command line."""
+    return next(parameter.opts[0] for parameter in command.params if parameter.name == name)
 
 
 def answer(output: Output, table: Table, time: str) -> None:

@@ -167,9 +167,18 @@ def regime_options(command: Command) -> Command:
     @click.option(
         "--predictor-rate", type=float, default=1.0, metavar="K", help="Learning rate of the predictor over the encoder's."
     )
-    @click.option("--teacher-rate", type=float, metavar="BETA", help="Rate at which an EMA teacher follows, per unit of time.")
     @click.option(
-        "--weight-decay", type=float, default=0.0, metavar="ETA", help="Rate at which every layer decays, per unit of time."
+        "--teacher-rate",
+        type=float,
+        metavar="BETA",
+        help="Rate at which an EMA teacher follows the encoder, per unit of training time.",
+    )
+    @click.option(
+        "--weight-decay",
+        type=float,
+        default=0.0,
+        metavar="ETA",
+        help="Rate at which every layer decays, per unit of training time.",
     )
     @wraps(command)
     def wrapped(

@@ -118,8 +118,9 @@ def verify(document: Document, statements: tuple[str, ...], listed: bool, mutant
     lindyn verify --mutants --output report.md
     """
     from derivations import report
-    from derivations.verification import WorkerError, count_tasks, selected
+    from derivations.verification import count_tasks, selected
     from derivations.verification import verify as run
+    from dynamics.workers import WorkerError
 
     chosen = selected(statements)
     if listed:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import filter as matching
-from multiprocessing import get_context, parent_process
-from os import _exit, cpu_count
-from threading import Thread
+from os import cpu_count
 
 from derivations.statement import STATEMENTS, Statement, Verdict
 from dynamics.errors import LindynError
+from dynamics.workers import WorkerError, processes, submitted
 
 Task = tuple[str, int | None]
 """A statement's name and, for one of its mutants, which."""
@@ -25,10 +23,6 @@ FEW = 3
 
 LONGEST_NAME = 100
 """Characters of a name that fits nothing up to which the nearest are looked for."""
-
-
-class WorkerError(RuntimeError):
-    """A process that checked statements ended before it answered."""
 
 
 @dataclass(frozen=True)
@@ -135,55 +129,14 @@ def _examined(tasks: list[Task], workers: int) -> Generator[tuple[Task, Verdict]
     if workers == 1 or len(tasks) <= FEW:
         yield from ((task, examine(task)) for task in tasks)
         return
-    with _processes(min(workers, len(tasks))) as pool:
-        with _uninterrupted():
-            running = {pool.submit(examine, task): task for task in _longest_first(tasks)}
+    with processes(min(workers, len(tasks))) as pool:
+        ordered = _longest_first(tasks)
+        running = dict(zip(submitted(pool, examine, ordered), ordered, strict=True))
         try:
             for future in as_completed(running):
                 yield running[future], future.result()
         except BrokenProcessPool:
             raise WorkerError("A process that checked statements was killed; run again, perhaps with fewer workers.") from None
-
-
-@contextmanager
-def _processes(count: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that end with the block: their work done, or at once where the block fails."""
-    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_follow_parent)
-    try:
-        yield pool
-    except BaseException:
-        children = list((pool._processes or {}).values())  # Python 3.14 has kill_workers() for this
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in children:
-            child.kill()
-        raise
-    pool.shutdown()
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back; processes started meanwhile never see it, not even before their first line."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _follow_parent() -> None:
-    """In a new process: leave Ctrl-C to the parent, and end when the parent does, however it does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        _exit(1)
 
 
 def _longest_first(tasks: Iterable[Task]) -> list[Task]:

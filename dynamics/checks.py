@@ -14,14 +14,25 @@ from dynamics.features import FloatArray
 
 def check_epsilon(epsilon: float) -> None:
     """Raise unless ``epsilon`` is a positive finite number."""
-    if not (_is_number(epsilon) and isfinite(epsilon) and epsilon > 0):
-        raise ParameterError("epsilon", epsilon, "a positive finite number")
+    check_positive("epsilon", epsilon)
+
+
+def check_positive(name: str, value: float) -> None:
+    """Raise unless the value is a positive finite number."""
+    if not (_is_number(value) and isfinite(value) and value > 0):
+        raise ParameterError(name, value, "a positive finite number")
 
 
 def check_fraction(fraction: float) -> None:
     """Raise unless ``fraction`` lies strictly between 0 and 1."""
     if not (_is_number(fraction) and 0 < fraction < 1):
         raise ParameterError("fraction", fraction, "strictly between 0 and 1")
+
+
+def check_share(name: str, value: float) -> None:
+    """Raise unless the value is at least 0 and below 1."""
+    if not (_is_number(value) and 0 <= value < 1):
+        raise ParameterError(name, value, "at least 0 and below 1")
 
 
 def check_times(times: npt.ArrayLike, least: float = -np.inf) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from os import cpu_count
@@ -16,7 +16,7 @@ from dynamics.features import FloatArray
 from dynamics.network.outcome import Outcome
 from dynamics.simulation import Experiment, Simulation
 from dynamics.table import Columns, Tabular, cells
-from dynamics.workers import WorkerError, processes, stop, uninterrupted
+from dynamics.workers import WorkerError, processes, stop, submitted
 
 FEW = 2
 """Runs that are made one after the other in this process: new processes would take longer to start."""
@@ -72,19 +72,18 @@ def _one_by_one(
 
 
 def _side_by_side(experiments: Sequence[Experiment], count: int, done: Callable[[Simulation], None]) -> list[Simulation]:
-    finished: dict[int, Simulation] = {}
+    finished: dict[Future[Simulation], Simulation] = {}
     with processes(count) as pool:
+        answers = submitted(pool, _run, [experiment.light() for experiment in experiments])
         try:
-            with uninterrupted():
-                running = {pool.submit(_run, experiment.light()): place for place, experiment in enumerate(experiments)}
-            for future in as_completed(running):
-                finished[running[future]] = future.result()
-                done(future.result())
+            for answer in as_completed(answers):
+                finished[answer] = answer.result()
+                done(finished[answer])
         except BrokenProcessPool:
             raise WorkerError("A process that trained networks was killed; run again, perhaps with fewer workers.") from None
         except KeyboardInterrupt:
             stop(pool)
-    return [finished[place] for place in sorted(finished)]
+    return [finished[answer] for answer in answers if answer in finished]
 
 
 def _run(experiment: Experiment) -> Simulation:

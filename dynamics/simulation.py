@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil, isfinite
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynamics.checks import check_epsilon, check_fraction, whole_number
+from dynamics.checks import check_epsilon, check_fraction, check_positive, whole_number
 from dynamics.critical_time import CriticalTimes, critical_times
 from dynamics.errors import LindynError, ParameterError
 from dynamics.features import Features, FloatArray
@@ -41,6 +41,9 @@ FIRST_LEARNED = 20
 LEARNED, MARGIN = 0.9, 1.3
 """Share of its asymptote that the last of these is predicted to reach, and how much longer than that a run lasts by default."""
 
+MOST_STEPS = 1e10
+"""Steps of gradient descent beyond which a run is refused: days, for the smallest network."""
+
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
@@ -63,8 +66,13 @@ class Experiment:
         check_fraction(self.fraction)
         whole_number("seed", self.seed, 0)
         whole_number("points", self.points, 2)
-        if self.until is not None and not (isfinite(self.until) and self.until > 0):
-            raise ParameterError("until", self.until, "a positive finite time")
+        if self.first is not None:
+            whole_number("first", self.first, 1)
+        if self.until is not None:
+            check_positive("until", self.until)
+        for name, value in vars(self.regime).items():
+            if np.ndim(value):
+                raise ParameterError(name, f"an array of shape {np.shape(value)}", "one number for a network")
         if not self.regime.stop_gradient and not self.objective.target_depth:
             raise LindynError(f"{self.objective.name} predicts the input itself, so there is no gradient of a target to stop.")
 
@@ -114,7 +122,9 @@ class Experiment:
         first = observer.amplitude(product(start.layers[: self.objective.depth]))
         asymptote = self.predicted.asymptote
         crossings = Crossings(self.fraction * (np.abs(asymptote) if start.by_norm else asymptote), first)
-        ending, layers = self._train(gradients, observer, crossings, start, generator, lambda t: watch(t / self.horizon))
+        ending, layers = self._train(
+            gradients, observer, crossings, start, generator, lambda t: watch(min(t / self.horizon, 1.0))
+        )
         return Simulation(self, start, observer.curves(), crossings.time, layers, ending)
 
     def light(self) -> Experiment:
@@ -164,7 +174,17 @@ class Experiment:
             )
         network = Descent(gradients, self.regime, self.training, start.layers, self._batches(generator))
         time_step = self.training.time_step
-        return descend(network, observer, crossings, steps=ceil(self.horizon / time_step), time_step=time_step, watch=watch)
+        return descend(network, observer, crossings, steps=self._steps(), time_step=time_step, watch=watch)
+
+    def _steps(self) -> int:
+        """Steps of gradient descent to the end of the run."""
+        assert self.training is not None
+        steps = self.horizon / self.training.time_step
+        if steps > MOST_STEPS:
+            least = self.horizon / MOST_STEPS * (self.training.learning_rate / self.training.time_step)
+            allowed = f"at least {least:.3g} for a run of {MOST_STEPS:g} steps to end at time {self.horizon:.6g}"
+            raise ParameterError("learning_rate", self.training.learning_rate, allowed)
+        return ceil(steps)
 
     def _batches(self, generator: np.random.Generator) -> Batches | None:
         size = self.training.batch if self.training is not None else None

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
-from os import _exit
+from os import _exit, environ
 from threading import Thread
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""What linear algebra reads its number of threads from."""
 
 
 class WorkerError(RuntimeError):
@@ -35,9 +42,18 @@ def stop(pool: ProcessPoolExecutor) -> None:
         child.kill()
 
 
+def submitted(pool: ProcessPoolExecutor, work: Callable[[Task], Answer], tasks: Iterable[Task]) -> list[Future[Answer]]:
+    """Hand out the tasks; the answers that will come, in their order.
+
+    Processes that this starts never see Ctrl-C, not even before their first line, and compute with one thread each.
+    """
+    with _uninterrupted(), _single_threaded():
+        return [pool.submit(work, task) for task in tasks]
+
+
 @contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back; processes started meanwhile never see it, not even before their first line."""
+def _uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -46,6 +62,18 @@ def uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _single_threaded() -> Iterator[None]:
+    """Let the libraries of linear algebra that load meanwhile use one thread, unless the user says otherwise."""
+    added = [name for name in THREADS if name not in environ]
+    environ.update(dict.fromkeys(added, "1"))
+    try:
+        yield
+    finally:
+        for name in added:
+            del environ[name]
 
 
 def _follow_parent() -> None:

@@ -9,6 +9,7 @@ from math import expm1
 
 import numpy as np
 
+from dynamics.checks import check_positive, check_share, whole_number
 from dynamics.errors import ParameterError
 from dynamics.features import FloatArray
 from dynamics.network.batches import Batches
@@ -49,12 +50,12 @@ class GradientDescent:
     batch: int | None = None
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.learning_rate, int | float) and 0 < self.learning_rate < np.inf):
-            raise ParameterError("learning_rate", self.learning_rate, "a positive finite number")
+        check_positive("learning_rate", self.learning_rate)
         if self.optimiser not in OPTIMISERS:
             raise ParameterError("optimiser", self.optimiser, f"one of {', '.join(OPTIMISERS)}")
-        if not 0 <= self.momentum < 1:
-            raise ParameterError("momentum", self.momentum, "at least 0 and below 1")
+        check_share("momentum", self.momentum)
+        if self.batch is not None:
+            whole_number("batch", self.batch, 1)
 
     @property
     def time_step(self) -> float:
@@ -181,7 +182,7 @@ def descend(
     Amplitudes are kept at every step within a chunk, so that crossings are found between neighbouring steps.
     """
     done, length = 0, 1
-    kept = network.layers.copy()
+    kept, recent = network.layers.copy(), np.empty((0, len(observer.scale)))
     observer.offer(0.0, network.layers, network.target())
     try:
         while done < steps:
@@ -190,6 +191,7 @@ def descend(
             if not _bounded(history, observer.scale):
                 return Ending(Outcome.DIVERGED, f"Between the steps {done} and {done + length}"), kept
             done += length
+            recent = np.concatenate([recent[:-1], history])[-3:]
             crossings.found_in(history, time_step * np.arange(done - length, done + 1, dtype=np.float64))
             np.copyto(kept, network.layers)
             observer.offer(time_step * done, network.layers, network.target())
@@ -200,7 +202,7 @@ def descend(
     except KeyboardInterrupt:
         return Ending(Outcome.INTERRUPTED, f"After {done} of {steps} steps"), kept
     observer.keep(time_step * done, network.layers, network.target())
-    oscillates = network.exact and _oscillates(history, observer.scale)
+    oscillates = network.exact and _oscillates(recent, observer.scale)
     return Ending(Outcome.OSCILLATING if oscillates else Outcome.COMPLETED), kept
 
 
@@ -228,9 +230,9 @@ def _next_length(length: int, moved: float) -> int:
     return min(2 * length, LONGEST_CHUNK) if moved < 0.5 else length
 
 
-def _oscillates(history: FloatArray, scale: FloatArray) -> bool:
+def _oscillates(recent: FloatArray, scale: FloatArray) -> bool:
     """Whether the last two steps went forth and back by more than a thousandth of a feature's way."""
-    if len(history) < 3:
+    if len(recent) < 3:
         return False
-    last, before = history[-1] - history[-2], history[-2] - history[-3]
+    before, last = np.diff(recent, axis=0)
     return bool(((last * before < 0.0) & (np.abs(last) > 1e-3 * scale)).any())

@@ -13,6 +13,9 @@ from dynamics.regime import Regime
 NUDGE = 1e-6
 """Relative size of the differences that make up the linearised flow."""
 
+FEW_UNKNOWNS = 50
+"""Up to so many all eigenvalues are as quickly found as the largest, which needs at least three unknowns."""
+
 
 def stable_learning_rate(gradients: Gradients, regime: Regime, rho: FloatArray, asymptote: FloatArray) -> float:
     """2 over the fastest relaxation rate of the aligned network at its predicted end, in any direction of its matrices.
@@ -33,10 +36,13 @@ def stable_learning_rate(gradients: Gradients, regime: Regime, rho: FloatArray, 
         difference = forward - velocity(gradients, regime, end - turn, none)
         return (np.linalg.norm(direction) / (2.0 * nudge)) * difference.ravel()
 
-    seed = np.random.default_rng(0).standard_normal(end.size)
-    operator = LinearOperator((end.size, end.size), matvec=response, dtype=np.float64)
-    fastest = eigs(operator, k=1, which="LM", v0=seed, tol=1e-3, return_eigenvectors=False)
-    return 2.0 / float(np.abs(fastest[0]))
+    if end.size <= FEW_UNKNOWNS:
+        rates = np.linalg.eigvals(np.stack([response(direction) for direction in np.eye(end.size)]))
+    else:
+        seed = np.random.default_rng(0).standard_normal(end.size)
+        operator = LinearOperator((end.size, end.size), matvec=response, dtype=np.float64)
+        rates = eigs(operator, k=1, which="LM", v0=seed, tol=1e-3, return_eigenvectors=False)
+    return 2.0 / float(np.abs(rates).max())
 
 
 def _end(objective: Objective, rho: FloatArray, asymptote: FloatArray) -> FloatArray:

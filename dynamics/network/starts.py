@@ -132,11 +132,13 @@ def _rotation(width: int, generator: np.random.Generator) -> FloatArray:
 
 
 def _given(layers: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    array = np.array(layers, dtype=np.float64)
+    allowed = f"finite numbers of shape {shape}, encoder layers first"
+    try:
+        array = np.array(layers, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("start", repr(layers), allowed) from None
     if array.shape != shape or not np.isfinite(array).all():
-        raise ParameterError(
-            "start", f"an array of shape {array.shape}", f"finite numbers of shape {shape}, encoder layers first"
-        )
+        raise ParameterError("start", f"an array of shape {array.shape}", allowed)
     return array
 
 

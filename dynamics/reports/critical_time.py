@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import isfinite, log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dynamics.critical_time import CriticalTimes, critical_times, elasticities, expansion
-from dynamics.errors import ParameterError
+from dynamics.errors import LindynError, ParameterError
 from dynamics.features import Features, FloatArray
 from dynamics.grid import Grid, Setting
+from dynamics.regime import PLAIN, Regime
 from dynamics.reports.times import check_convention, in_convention, scale_of
 from dynamics.table import Columns, Table, Tabular, stacked
+
+if TYPE_CHECKING:
+    from dynamics.reduced import ModeTimes
 
 
 def critical_time_table(
@@ -27,6 +31,7 @@ def critical_time_table(
     digits: int | None = None,
     sensitivities: bool = False,
     small_start: bool = False,
+    regime: Regime = PLAIN,
 ) -> Table:
     """Critical times of all features at every setting of the grid.
 
@@ -45,18 +50,28 @@ def critical_time_table(
         Adds the elasticities of the critical time.
     small_start
         Adds the dominant term and the whole expansion for a small start, to compare with the exact time.
+    regime
+        What departs from plain training, in training time. It has no closed form: its mode equations are integrated, and
+        ``method``, ``digits``, ``sensitivities`` and ``small_start`` do not apply.
+
+    Raises
+    ------
+    ParameterError
+        If ``time`` or ``learning_rate`` is not allowed.
+    LindynError
+        If a regime goes with what only a closed form has.
     """
     check_convention(time)
+    if not regime.plain and (digits is not None or sensitivities or small_start):
+        raise LindynError("digits, elasticities and expansions need the closed form, which only plain training has.")
     if learning_rate is not None and not (isfinite(learning_rate) and learning_rate > 0):
         raise ParameterError("learning_rate", learning_rate, "a positive finite number")
     tables = []
     for setting in grid.settings():
-        times = critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
-        differences: Columns = {}
-        if method == "scipy":
-            exact, times = times, _integrated(features, setting)
-            differences["difference"] = _relative_difference(times, exact)
-        columns = times.columns() | differences
+        times = _times(features, setting, method, regime)
+        columns = times.columns()
+        if regime.plain and method == "scipy":
+            columns["difference"] = _relative_difference(times, _times(features, setting, "exact", regime))
         if learning_rate is not None:
             columns["steps"] = times.time / learning_rate
         if digits is not None:
@@ -79,13 +94,18 @@ def critical_time_table(
     return stacked(tables)
 
 
-def _integrated(features: Features, setting: Setting) -> CriticalTimes:
-    from dynamics.reduced import integrated_critical_times
+def _times(features: Features, setting: Setting, method: str, regime: Regime) -> CriticalTimes | ModeTimes:
+    objective, epsilon, fraction = setting.objective, setting.epsilon, setting.fraction
+    if regime.plain and method == "exact":
+        return critical_times(objective, features, epsilon=epsilon, fraction=fraction)
+    from dynamics.reduced import integrated_critical_times, mode_times
 
-    return integrated_critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
+    if regime.plain:
+        return integrated_critical_times(objective, features, epsilon=epsilon, fraction=fraction)
+    return mode_times(objective, features, epsilon=epsilon, fraction=fraction, regime=regime)
 
 
-def _relative_difference(times: CriticalTimes, exact: CriticalTimes) -> npt.NDArray[Any]:
+def _relative_difference(times: CriticalTimes | ModeTimes, exact: CriticalTimes | ModeTimes) -> npt.NDArray[Any]:
     """Of the features that were integrated; nothing for the others."""
     reached = np.isfinite(exact.log10_time)
     difference = np.expm1(log(10.0) * (times.log10_time[reached] - exact.log10_time[reached]))
@@ -94,18 +114,22 @@ def _relative_difference(times: CriticalTimes, exact: CriticalTimes) -> npt.NDAr
     return _spread(difference, reached)
 
 
-def elasticity_columns(features: Features, setting: Setting, times: CriticalTimes) -> Columns:
+def elasticity_columns(features: Features, setting: Setting, times: CriticalTimes | ModeTimes) -> Columns:
     """The elasticities of every critical time; nothing where there is no critical time after the start."""
     names = ("elasticity_lambda", "elasticity_rho", "elasticity_epsilon", "elasticity_fraction")
     return _where_reached(elasticities, names, features, setting, times)
 
 
-def _expansion_columns(features: Features, setting: Setting, times: CriticalTimes) -> Columns:
+def _expansion_columns(features: Features, setting: Setting, times: CriticalTimes | ModeTimes) -> Columns:
     return _where_reached(expansion, ("dominant_time", "expansion_time"), features, setting, times)
 
 
 def _where_reached(
-    question: Callable[..., Tabular], names: Sequence[str], features: Features, setting: Setting, times: CriticalTimes
+    question: Callable[..., Tabular],
+    names: Sequence[str],
+    features: Features,
+    setting: Setting,
+    times: CriticalTimes | ModeTimes,
 ) -> Columns:
     """The answer's columns for the features that are reached, empty cells for the others."""
     reached = np.isfinite(times.log10_time)

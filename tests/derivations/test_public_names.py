@@ -65,8 +65,11 @@ def test_no_proof_rests_on_what_is_not_trusted(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(HOME.rglob("*.py")), ids=lambda path: str(path.relative_to(HOME)))
-def test_of_the_numbers_only_the_errors_are_imported(path: Path) -> None:
+def test_of_the_numbers_only_errors_and_processes_are_imported(path: Path) -> None:
     modules = {
         node.module for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom) and node.module
     }
-    assert {module for module in modules if module.split(".")[0] in ("dynamics", "figures", "cli")} <= {"dynamics.errors"}
+    assert {module for module in modules if module.split(".")[0] in ("dynamics", "figures", "cli")} <= {
+        "dynamics.errors",
+        "dynamics.workers",
+    }

@@ -8,8 +8,9 @@ from signal import SIG_BLOCK, SIGINT, SIGKILL, pthread_sigmask
 import pytest
 
 from derivations.statement import STATEMENTS, Mutant, Verdict
-from derivations.verification import Result, WorkerError, count_tasks, selected, verify
+from derivations.verification import Result, count_tasks, selected, verify
 from dynamics.errors import LindynError
+from dynamics.workers import WorkerError
 
 
 def test_all_statements_come_in_the_order_of_the_theory() -> None:
