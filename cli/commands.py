@@ -286,12 +286,12 @@ def completion(shell: str | None) -> None:
     click.echo(kind(main, {}, "lindyn", "_LINDYN_COMPLETE").source())
 
 
-def refuse_unused(by: str, *names: str) -> None:
+def refuse_unused(by: str, *names: str, remedy: str = "leave it out") -> None:
     """Refuse options that the user wrote and the answer would not use."""
     context = click.get_current_context()
     for name in names:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{_option(context.command, name)} is not used by {by}; leave it out.")
+            raise click.UsageError(f"{_option(context.command, name)} is not used by {by}; {remedy}.")
 
 
 def _option(command: click.Command, name: str) -> str:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from dynamics.network.population import Data
 
 Command = Callable[..., None]
+
+DATA_ENDINGS = (".npy", ".npz")
+"""Of files that hold data, never a table of features."""
 Value = TypeVar("Value")
 
 
@@ -79,7 +82,7 @@ def features_input(command: Command) -> Command:
 
 def _features(source: str | None, lam: Sequence[float], rho: Sequence[float], sigma: Sequence[float]) -> Features:
     if source is None and not (lam or rho or sigma):
-        raise click.UsageError("Give a FEATURES table (- for standard input), or two of --lambda, --rho and --sigma.")
+        raise click.UsageError("Give a table of features (- for standard input), or two of --lambda, --rho and --sigma.")
     if source is not None and (lam or rho or sigma):
         raise click.UsageError("Give either a FEATURES table or --lambda, --rho and --sigma, not both.")
     if source is None and sum(map(bool, (lam, rho, sigma))) < 2:
@@ -130,7 +133,7 @@ def source_input(command: Command) -> Command:
     def wrapped(source: str | None, y: str | None, how: dict[str, Any], **options: Any) -> None:
         lam, rho, sigma = (options.pop(name) for name in ("lambda", "rho", "sigma"))
         if y is None and how["mask"] is None and how["lag"] is None:
-            _refuse_data_options(how)
+            _refuse_data_options(source, how)
             command(source=_features(source, lam, rho, sigma), **options)
             return
         if source is None or lam or rho or sigma:
@@ -142,7 +145,9 @@ def source_input(command: Command) -> Command:
     return wrapped
 
 
-def _refuse_data_options(how: dict[str, Any]) -> None:
+def _refuse_data_options(source: str | None, how: dict[str, Any]) -> None:
+    if source is not None and source.lower().endswith(DATA_ENDINGS):
+        raise click.UsageError(f"{source} is data, not a table of features: add --mask, --lag or a second file Y.")
     for name, value in how.items():
         if value:
             raise click.UsageError(f"--{name} goes with data: add a second file Y, --mask or --lag.")

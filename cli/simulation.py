@@ -35,11 +35,11 @@ def training_options(command: Any) -> Any:
     @wraps(command)
     def wrapped(learning_rate: float | None, optimiser: str, momentum: float, batch: int | None, **options: Any) -> None:
         if learning_rate is None:
-            refuse_unused("gradient flow; it goes with --learning-rate", "optimiser", "momentum", "batch")
+            refuse_unused("gradient flow", "optimiser", "momentum", "batch", remedy="add --learning-rate")
             command(training=None, **options)
             return
         if optimiser != "momentum":
-            refuse_unused(f"--optimiser {optimiser}", "momentum")
+            refuse_unused(f"--optimiser {optimiser}", "momentum", remedy="add --optimiser momentum")
         from dynamics.network.descent import GradientDescent
 
         command(training=GradientDescent(learning_rate, optimiser, momentum, batch), **options)

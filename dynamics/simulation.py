@@ -41,6 +41,9 @@ FIRST_LEARNED = 20
 LEARNED, MARGIN = 0.9, 1.3
 """Share of its asymptote that the last of these is predicted to reach, and how much longer than that a run lasts by default."""
 
+MIXED = 0.01
+"""Off-diagonal share of the encoder at the end above which features have mixed enough to be said."""
+
 MOST_STEPS = 1e10
 """Steps of gradient descent beyond which a run is refused: days, for the smallest network."""
 
@@ -75,6 +78,8 @@ class Experiment:
                 raise ParameterError(name, f"an array of shape {np.shape(value)}", "one number for a network")
         if not self.regime.stop_gradient and not self.objective.target_depth:
             raise LindynError(f"{self.objective.name} predicts the input itself, so there is no gradient of a target to stop.")
+        if not self.regime.stop_gradient and self.regime.teacher_rate is not None:
+            raise LindynError("A teacher is never differentiated: no stop-gradient goes without teacher_rate.")
 
     @classmethod
     def of(cls, setting: Setting, population: Population, **how: Any) -> Experiment:
@@ -278,7 +283,8 @@ class Simulation(Tabular):
 
     def remarks(self) -> list[str]:
         """What a reader should know beside the table; one sentence each."""
-        return [text for text in (self._end(), self._stability(), self._mixing(), self._comparison()) if text]
+        found = (self._end(), self._stability(), self._alignment(), self._mixing(), self._comparison())
+        return [text for text in found if text]
 
     def _end(self) -> str:
         return "" if self.ending.outcome is Outcome.COMPLETED else f"{self.ending.outcome.value}: {self.ending.sentence}"
@@ -295,7 +301,7 @@ class Simulation(Tabular):
             return ""
         return f"Gradient descent is stable at the predicted end up to a learning rate of about {limit:.3g}."
 
-    def _mixing(self) -> str:
+    def _alignment(self) -> str:
         if self.start.by_norm:
             return (
                 "A Gaussian start is neither balanced nor aligned: amplitudes are norms of columns of W, and the predictions"
@@ -304,9 +310,16 @@ class Simulation(Tabular):
         if self.start.misalignment <= ALIGNED:
             return ""
         return (
-            "The predictor does not undo the encoder's directions at the start (off-diagonal share"
-            f" {self.start.misalignment:.2g}): features mix, and some may never be learned. Start aligned: --start balanced"
-            " or orthogonal."
+            "The predictor does not undo the encoder's directions at the start: features mix, and some may never be learned."
+            " The predictions are those of an aligned start, such as balanced."
+        )
+
+    def _mixing(self) -> str:
+        if self.start.by_norm or self.curves.off_diagonal[-1] <= MIXED:
+            return ""
+        return (
+            "Features have mixed by the end (off_diagonal in the curves), so final amplitudes can lie far from the asymptotes,"
+            " which are those of features that stay apart."
         )
 
     def _comparison(self) -> str:

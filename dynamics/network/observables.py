@@ -89,13 +89,13 @@ class Observer:
             self.keep(time, layers, teacher)
 
     def keep(self, time: float, layers: Layers, teacher: FloatArray | None = None) -> None:
-        """Look, and keep what is seen; twice at one time counts once."""
-        if self._rows and self._rows[-1][0] == time:
-            return
+        """Look, and keep what is seen, unless it is the last point once more."""
         depth = self.gradients.objective.depth
         encoder, predictor = product(layers[:depth]), product(layers[depth:])
-        inner = self.start.frame.T @ encoder
-        self._last = self.amplitude(encoder)
+        inner, amplitude = self.start.frame.T @ encoder, self.amplitude(encoder)
+        if self._rows and self._rows[-1][0] == time and np.array_equal(amplitude, self._last):
+            return
+        self._last = amplitude
         self._rows.append(
             (
                 time,

@@ -23,7 +23,7 @@ class Outcome(Enum):
 
 
 _MESSAGES = {
-    Outcome.COMPLETED: "The run went to its end.",
+    Outcome.COMPLETED: "The run went to its end, or as far as anything moved.",
     Outcome.STUCK: (
         "The run stopped where learned features settle within less than the spacing of doubles at the time that others still"
         " wait, so that no step moves the clock. The critical times found are right, the others are inf. Raise epsilon, or take"

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynamics.errors import ParameterError
-from dynamics.feature_basis import off_diagonal_share
 from dynamics.features import FloatArray
 from dynamics.network.gradients import product
 from dynamics.objectives import Objective
 
 ALIGNED = 1e-8
-"""Off-diagonal share of the predictor, in the encoder's frame, up to which features decouple to the accuracy of a run."""
+"""Misalignment up to which features decouple to the accuracy of a run."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +33,9 @@ class Start:
     frame
         Orthogonal factor R of the encoder's product, in which its amplitudes are read: the diagonal of R' W.
     misalignment
-        Off-diagonal share of the predictor in the frames of target and encoder, 0 to 1; up to `ALIGNED`, with diagonal moments,
-        features do not mix.
+        Share of the predictor, in the frames of target and encoder, that is off the diagonal or of the wrong sign on it, 0 to
+        1. Up to `ALIGNED`, with diagonal moments, features do not mix at first; rounding can make them mix later unless layers
+        are diagonal.
     by_norm
         Whether a feature's amplitude is the norm of its column of W, because no frame tells where it will go.
     """
@@ -70,21 +70,27 @@ def start_from(
         If ``kind`` is neither.
     """
     if not isinstance(kind, str):
-        return _start(objective, _given(kind, (objective.depth + objective.predictor_depth, width, width)))
+        return _start(objective, _given(kind, (objective.depth + objective.predictor_depth, width, width)), 1.0)
     if kind not in STARTS:
         raise ParameterError("start", kind, f"one of {', '.join(STARTS)}")
     amplitudes = np.array([encoder] * objective.depth + [predictor] * objective.predictor_depth)
     layers = amplitudes[:, None, None] * STARTS[kind](objective, width, generator)
-    return _start(objective, layers, by_norm=kind in BY_NORM)
+    return _start(objective, layers, np.sign(predictor) ** objective.predictor_depth, by_norm=kind in BY_NORM)
 
 
-def _start(objective: Objective, layers: FloatArray, *, by_norm: bool = False) -> Start:
+def _start(objective: Objective, layers: FloatArray, sign: float, *, by_norm: bool = False) -> Start:
     sizes = np.linalg.norm(layers, axis=(1, 2), keepdims=True)
     shapes = layers / np.where(sizes > 0, sizes, 1.0)
     frame = _orthogonal_factor(product(shapes[: objective.depth]))
     target = _orthogonal_factor(product(shapes[: objective.target_depth])) if objective.target_depth else np.eye(len(frame))
-    seen = target.T @ product(shapes[objective.depth :]) @ frame
-    return Start(layers, frame, off_diagonal_share(seen), by_norm)
+    seen = sign * target.T @ product(shapes[objective.depth :]) @ frame
+    return Start(layers, frame, _misalignment(seen), by_norm)
+
+
+def _misalignment(predictor: FloatArray) -> float:
+    kept = np.maximum(np.diagonal(predictor), 0.0)
+    whole = np.linalg.norm(predictor)
+    return float(np.linalg.norm(predictor - np.diag(kept)) / whole) if whole else 0.0
 
 
 def _balanced(objective: Objective, width: int, _: np.random.Generator) -> FloatArray:
@@ -93,7 +99,11 @@ def _balanced(objective: Objective, width: int, _: np.random.Generator) -> Float
 
 
 def _orthogonal(objective: Objective, width: int, generator: np.random.Generator) -> FloatArray:
-    """Random orthogonal layers, the last turned so that the predictor undoes the encoder's turn, up to the target's."""
+    """Random orthogonal layers, the last turned so that the predictor undoes the encoder's turn, up to the target's.
+
+    Aligned to rounding only: where a feature that waits has the larger rho, what is off the diagonal grows, and in a long JEPA
+    run features mix.
+    """
     layers = _haar(objective, width, generator)
     target = product([np.eye(width), *layers[: objective.target_depth]])
     layers[-1] = target @ product(layers[:-1]).T

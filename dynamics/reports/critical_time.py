@@ -14,6 +14,7 @@ from dynamics.errors import LindynError, ParameterError
 from dynamics.features import Features, FloatArray
 from dynamics.grid import Grid, Setting
 from dynamics.regime import PLAIN, Regime
+from dynamics.reports.conditions import regime_columns
 from dynamics.reports.times import check_convention, in_convention, scale_of
 from dynamics.table import Columns, Table, Tabular, stacked
 
@@ -90,6 +91,7 @@ def critical_time_table(
             columns |= elasticity_columns(features, setting, times)
         if small_start:
             columns |= _expansion_columns(features, setting, times)
+        columns |= regime_columns(regime, len(features))
         tables.append(Table(in_convention(columns, setting.objective.depth, time)))
     return stacked(tables)
 

@@ -11,15 +11,13 @@ from dynamics.ensemble import Ensemble
 from dynamics.features import Features
 from dynamics.network.outcome import Outcome
 from dynamics.network.population import Data
+from dynamics.reports.conditions import regime_columns, training_columns
 from dynamics.reports.features import distances
 from dynamics.reports.times import in_convention
-from dynamics.simulation import Simulation
+from dynamics.simulation import Experiment, Simulation
 from dynamics.status import remarks
 from dynamics.table import Columns, Table, stacked
 from dynamics.trajectory import amplitude
-
-MIXED = 0.01
-"""Off-diagonal share of the encoder at the end above which features have mixed enough to be said."""
 
 
 def summary_table(runs: Sequence[Simulation], *, time: str = "training") -> Table:
@@ -31,8 +29,10 @@ def summary_table(runs: Sequence[Simulation], *, time: str = "training") -> Tabl
     single = all(len(group) == 1 for group in groups)
     for group in groups:
         result = group[0] if single else Ensemble(group)
-        columns = in_convention(result.columns(), group[0].experiment.objective.depth, time)
-        tables.append(Table({name: column[: group[0].experiment.first] for name, column in columns.items()}))
+        experiment = group[0].experiment
+        columns = result.columns() | _conditions(experiment, len(experiment.features))
+        told = in_convention(columns, experiment.objective.depth, time)
+        tables.append(Table({name: column[: experiment.first] for name, column in told.items()}))
     return stacked(tables)
 
 
@@ -57,18 +57,15 @@ def status_remarks(table: Table) -> list[str]:
 
 def run_remarks(runs: Sequence[Simulation], *, asked: int) -> list[str]:
     """What a reader should know beside the tables: how runs ended, what mixed, how well the order was predicted."""
-    several = len(runs) > 1
-    told: dict[str, list[str]] = {}
+    told: dict[str, dict[str, None]] = {}
     for run in runs:
         for text in run.remarks():
-            told.setdefault(text, []).append(_name(run))
-    found = [
-        f"{', '.join(names[:5])}{' and others' if len(names) > 5 else ''}: {text}" if several else text
-        for text, names in told.items()
-    ]
+            told.setdefault(text, {})[_name(run)] = None
+    settings = len({_name(run) for run in runs})
+    found = [text if len(names) == settings else f"{'; '.join(names)}: {text}" for text, names in told.items()]
     if len(runs) < asked:
         found.append(f"{len(runs)} of {asked} runs finished before the interruption; the others are not counted.")
-    return found + [text for group in _settings(runs) for text in (*_mixing(group), *_agreement(group))]
+    return found + [text for group in _settings(runs) for text in _agreement(group)]
 
 
 def finished_well(runs: Sequence[Simulation]) -> bool:
@@ -105,18 +102,11 @@ def _curves(run: Simulation) -> Columns:
         columns[name] = getattr(curves, name)[:count].ravel()
     for name in ("off_diagonal", "imbalance", "loss"):
         columns[name] = np.tile(getattr(curves, name), count)
-    return columns
+    return columns | _conditions(experiment, count * points)
 
 
-def _mixing(group: Sequence[Simulation]) -> list[str]:
-    """Whether features that started apart have mixed."""
-    share = max(float(run.curves.off_diagonal[-1]) for run in group)
-    if share <= MIXED or group[0].start.by_norm:
-        return []
-    return [
-        f"{_name(group[0])}: features have mixed by the end (off-diagonal share of the encoder {share:.2g}), so final"
-        " amplitudes can lie far from the asymptotes, which are those of features that stay apart."
-    ]
+def _conditions(experiment: Experiment, count: int) -> Columns:
+    return training_columns(experiment.start, experiment.training, count) | regime_columns(experiment.regime, count)
 
 
 def _agreement(group: Sequence[Simulation]) -> list[str]:
