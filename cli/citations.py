@@ -52,13 +52,39 @@ _ENTRIES = {
   pages   = {161--164},
   year    = {1996}
 }""",
+    "integration": """@article{virtanen2020scipy,
+  title   = {{SciPy} 1.0: fundamental algorithms for scientific computing in {Python}},
+  author  = {Virtanen, Pauli and Gommers, Ralf and Oliphant, Travis E. and Haberland, Matt and Reddy, Tyler and others},
+  journal = {Nature Methods},
+  volume  = {17},
+  pages   = {261--272},
+  year    = {2020}
+}""",
+    "optimiser": """@inproceedings{kingma2015adam,
+  title     = {Adam: A Method for Stochastic Optimization},
+  author    = {Kingma, Diederik P. and Ba, Jimmy},
+  booktitle = {International Conference on Learning Representations},
+  year      = {2015},
+  eprint    = {1412.6980},
+  archiveprefix = {arXiv}
+}""",
+    "rotations": """@article{mezzadri2007generate,
+  title   = {How to Generate Random Matrices from the Classical Compact Groups},
+  author  = {Mezzadri, Francesco},
+  journal = {Notices of the American Mathematical Society},
+  volume  = {54},
+  number  = {5},
+  pages   = {592--604},
+  year    = {2007}
+}""",
 }
 
 _BEHIND = {
-    "critical-time": ("jepa", "supervised", "balls"),
-    "trajectory": ("jepa", "supervised"),
+    "critical-time": ("jepa", "supervised", "balls", "integration"),
+    "trajectory": ("jepa", "supervised", "integration"),
     "order": ("jepa", "balls"),
     "features": ("jepa", "diagonalisation"),
+    "simulate": ("jepa", "supervised", "integration", "optimiser", "rotations", "diagonalisation"),
     "derive": ("jepa", "supervised", "symbols", "balls"),
     "verify": ("jepa", "supervised", "symbols", "balls"),
 }

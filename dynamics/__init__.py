@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from dynamics.critical_time import critical_times as critical_times
     from dynamics.critical_time import elasticities as elasticities
     from dynamics.critical_time import expansion as expansion
+    from dynamics.ensemble import Ensemble as Ensemble
+    from dynamics.ensemble import run_all as run_all
+    from dynamics.ensemble import seeds as seeds
     from dynamics.errors import LindynError as LindynError
     from dynamics.errors import ParameterError as ParameterError
     from dynamics.errors import TableError as TableError
@@ -30,10 +33,20 @@ if TYPE_CHECKING:
     from dynamics.learning_order import crossovers as crossovers
     from dynamics.learning_order import kendall_tau as kendall_tau
     from dynamics.learning_order import order_features as order_features
+    from dynamics.modes import weight_decay_fold as weight_decay_fold
+    from dynamics.network.descent import GradientDescent as GradientDescent
+    from dynamics.network.moments import Moments as Moments
+    from dynamics.network.outcome import Outcome as Outcome
     from dynamics.objectives import Objective as Objective
     from dynamics.objectives import jepa as jepa
     from dynamics.objectives import mae as mae
     from dynamics.objectives import supervised as supervised
+    from dynamics.reduced import ModeTimes as ModeTimes
+    from dynamics.reduced import mode_times as mode_times
+    from dynamics.regime import Regime as Regime
+    from dynamics.simulation import Experiment as Experiment
+    from dynamics.simulation import Simulation as Simulation
+    from dynamics.simulation import simulate as simulate
     from dynamics.status import Status as Status
     from dynamics.table import Table as Table
     from dynamics.trajectory import Trajectories as Trajectories
@@ -44,11 +57,19 @@ if TYPE_CHECKING:
 _MODULES = {
     "certificate": ("Enclosures", "enclosures"),
     "critical_time": ("CriticalTimes", "Elasticities", "Expansion", "critical_times", "elasticities", "expansion"),
+    "ensemble": ("Ensemble", "run_all", "seeds"),
     "errors": ("LindynError", "ParameterError", "TableError"),
     "feature_table": ("read_features",),
     "features": ("Features",),
     "learning_order": ("Certainty", "LearningOrder", "crossovers", "kendall_tau", "order_features"),
+    "modes": ("weight_decay_fold",),
+    "network.descent": ("GradientDescent",),
+    "network.moments": ("Moments",),
+    "network.outcome": ("Outcome",),
     "objectives": ("Objective", "jepa", "mae", "supervised"),
+    "reduced": ("ModeTimes", "mode_times"),
+    "regime": ("Regime",),
+    "simulation": ("Experiment", "Simulation", "simulate"),
     "status": ("Status",),
     "table": ("Table",),
     "trajectory": ("Trajectories", "amplitude", "amplitude_around", "trajectories"),

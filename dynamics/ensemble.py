@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dynamics.checks import whole_number
 from dynamics.features import FloatArray
 from dynamics.network.outcome import Outcome
 from dynamics.simulation import Experiment, Simulation
@@ -50,11 +51,14 @@ def run_all(
 
     Raises
     ------
+    ParameterError
+        If ``workers`` is not a whole number, at least 1.
     WorkerError
         If a process is killed.
     """
-    count = workers or (1 if len(experiments) <= FEW else cpu_count() or 1)
-    if count == 1:
+    few = len(experiments) <= FEW
+    count = whole_number("workers", workers, 1) if workers is not None else 1 if few else cpu_count() or 1
+    if count == 1 or not experiments:
         return _one_by_one(experiments, done, watch)
     return _side_by_side(experiments, min(count, len(experiments)), done)
 

@@ -18,14 +18,16 @@ from dynamics.grid import Setting
 from dynamics.network.batches import Batches
 from dynamics.network.crossings import Crossings
 from dynamics.network.descent import Descent, GradientDescent, descend
-from dynamics.network.flow import Flow, integrate
+from dynamics.network.flow import Flow
 from dynamics.network.gradients import Gradients, product
+from dynamics.network.integration import integrate
 from dynamics.network.moments import Moments
 from dynamics.network.observables import Curves, Observer
 from dynamics.network.outcome import Ending, Outcome
 from dynamics.network.population import Data, Population, population_of
 from dynamics.network.stability import stable_learning_rate
 from dynamics.network.starts import ALIGNED, Start, start_from
+from dynamics.network.threads import threads_for
 from dynamics.objectives import Objective
 from dynamics.regime import PLAIN, Regime
 from dynamics.status import Status, StatusArray, words
@@ -127,9 +129,10 @@ class Experiment:
         first = observer.amplitude(product(start.layers[: self.objective.depth]))
         asymptote = self.predicted.asymptote
         crossings = Crossings(self.fraction * (np.abs(asymptote) if start.by_norm else asymptote), first)
-        ending, layers = self._train(
-            gradients, observer, crossings, start, generator, lambda t: watch(min(t / self.horizon, 1.0))
-        )
+        with threads_for(len(self.features)):
+            ending, layers = self._train(
+                gradients, observer, crossings, start, generator, lambda t: watch(min(t / self.horizon, 1.0))
+            )
         return Simulation(self, start, observer.curves(), crossings.time, layers, ending)
 
     def light(self) -> Experiment:
@@ -173,7 +176,6 @@ class Experiment:
                 observer,
                 crossings,
                 until=self.horizon,
-                stiffness=self._stiffness(),
                 shortest=self._shortest(),
                 watch=watch,
             )
@@ -194,14 +196,6 @@ class Experiment:
     def _batches(self, generator: np.random.Generator) -> Batches | None:
         size = self.training.batch if self.training is not None else None
         return None if size is None else self.population.batches(size, generator)
-
-    def _stiffness(self) -> float:
-        """Relaxation times of the fastest learned feature within the run."""
-        objective, predicted = self.objective, self.predicted
-        learned = predicted.time <= self.horizon
-        layer = np.abs(predicted.asymptote[learned]) ** ((objective.a - 1) / objective.depth)
-        rates = np.abs(self.features.lam[learned]) * objective.b * layer
-        return self.horizon * float(rates.max(initial=0.0))
 
     def _shortest(self) -> float:
         """A time below the first critical time."""

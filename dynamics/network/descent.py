@@ -22,6 +22,9 @@ from dynamics.regime import Regime
 LONGEST_CHUNK = 1024
 """Steps between two looks at the network, at most; fewer where something moves."""
 
+RECENT, OSCILLATION = 13, 1e-3
+"""Amplitudes looked back on at the end, one a step, and the share of its way by which a feature must not go forth and back."""
+
 EXPLODED = 1e6
 """Amplitude, in units of the largest that a feature is expected to reach, beyond which a run has diverged."""
 
@@ -181,29 +184,32 @@ def descend(
 
     Amplitudes are kept at every step within a chunk, so that crossings are found between neighbouring steps.
     """
-    done, length = 0, 1
-    kept, recent = network.layers.copy(), np.empty((0, len(observer.scale)))
-    observer.offer(0.0, network.layers, network.target())
+    done, length, recent = 0, 1, np.empty((0, len(observer.scale)))
+    kept, target = network.layers.copy(), network.target()
+    observer.offer(0.0, kept, target)
+    ending = Ending(Outcome.COMPLETED)
     try:
         while done < steps:
             length = min(length, steps - done)
             history = _chunk(network, observer, length)
             if not _bounded(history, observer.scale):
-                return Ending(Outcome.DIVERGED, f"Between the steps {done} and {done + length}"), kept
+                ending = Ending(Outcome.DIVERGED, f"Between the steps {done} and {done + length}")
+                break
             done += length
-            recent = np.concatenate([recent[:-1], history])[-3:]
+            recent = np.concatenate([recent[:-1], history])[-RECENT:]
             crossings.found_in(history, time_step * np.arange(done - length, done + 1, dtype=np.float64))
-            np.copyto(kept, network.layers)
-            observer.offer(time_step * done, network.layers, network.target())
+            kept, target = network.layers.copy(), network.target()
+            observer.offer(time_step * done, kept, target)
             watch(time_step * done)
-            length = _next_length(
-                length, float(np.abs((history[-1] - history[0]) / observer.scale).max()) / observer.resolution
-            )
+            moved = float(np.abs((history[-1] - history[0]) / observer.scale).max()) / observer.resolution
+            length = _next_length(length, moved)
+        else:
+            if network.exact and _oscillates(recent, observer.scale):
+                ending = Ending(Outcome.OSCILLATING)
     except KeyboardInterrupt:
-        return Ending(Outcome.INTERRUPTED, f"After {done} of {steps} steps"), kept
-    observer.keep(time_step * done, network.layers, network.target())
-    oscillates = network.exact and _oscillates(recent, observer.scale)
-    return Ending(Outcome.OSCILLATING if oscillates else Outcome.COMPLETED), kept
+        ending = Ending(Outcome.INTERRUPTED, f"After {done} of {steps} steps")
+    observer.keep(time_step * done, kept, target)
+    return ending, kept
 
 
 def _chunk(network: Descent, observer: Observer, length: int) -> FloatArray:
@@ -231,8 +237,7 @@ def _next_length(length: int, moved: float) -> int:
 
 
 def _oscillates(recent: FloatArray, scale: FloatArray) -> bool:
-    """Whether the last two steps went forth and back by more than a thousandth of a feature's way."""
-    if len(recent) < 3:
-        return False
-    before, last = np.diff(recent, axis=0)
-    return bool(((last * before < 0.0) & (np.abs(last) > 1e-3 * scale)).any())
+    """Whether a feature went forth and back by more than a thousandth of its way in the last steps."""
+    steps = np.diff(recent, axis=0) / scale
+    forth, back = (steps > OSCILLATION).any(axis=0), (steps < -OSCILLATION).any(axis=0)
+    return bool((forth & back).any())

@@ -14,7 +14,6 @@ class Outcome(Enum):
     DIVERGED = "diverged"
     OSCILLATING = "oscillating"
     INTERRUPTED = "interrupted"
-    NOT_CONVERGED = "not-converged"
 
     @property
     def message(self) -> str:
@@ -25,18 +24,15 @@ class Outcome(Enum):
 _MESSAGES = {
     Outcome.COMPLETED: "The run went to its end, or as far as anything moved.",
     Outcome.STUCK: (
-        "The run stopped where learned features settle within less than the spacing of doubles at the time that others still"
-        " wait, so that no step moves the clock. The critical times found are right, the others are inf. Raise epsilon, or take"
-        " the features apart."
+        "The run stopped where learned features settle so much faster than others wait that, in double precision, no step"
+        " moves the clock any more. The critical times found are right, the others are inf. Raise epsilon, or take the features"
+        " apart."
     ),
     Outcome.DIVERGED: (
         "The layers grew beyond all bounds, and the run was stopped; what is shown is from before. Lower the learning rate."
     ),
     Outcome.OSCILLATING: "The last steps went forth and back: the learning rate is beyond what is stable. Lower it.",
     Outcome.INTERRUPTED: "The run was interrupted; what is shown is from before.",
-    Outcome.NOT_CONVERGED: (
-        "SciPy gave up, and the run was stopped; what is shown is from before. Raise epsilon or shorten the run."
-    ),
 }
 
 

@@ -9,12 +9,20 @@ NAMES = [
     "CriticalTimes",
     "Elasticities",
     "Enclosures",
+    "Ensemble",
     "Expansion",
+    "Experiment",
     "Features",
+    "GradientDescent",
     "LearningOrder",
     "LindynError",
+    "ModeTimes",
+    "Moments",
     "Objective",
+    "Outcome",
     "ParameterError",
+    "Regime",
+    "Simulation",
     "Status",
     "Table",
     "TableError",
@@ -29,10 +37,15 @@ NAMES = [
     "jepa",
     "kendall_tau",
     "mae",
+    "mode_times",
     "order_features",
     "read_features",
+    "run_all",
+    "seeds",
+    "simulate",
     "supervised",
     "trajectories",
+    "weight_decay_fold",
 ]
 
 
@@ -57,7 +70,10 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_importing_the_library_imports_nothing_heavy() -> None:
     """Every module of the critical-time path: neither SymPy nor matplotlib nor pandas nor SciPy, and flint only when asked."""
-    modules = ("critical_time", "trajectory", "learning_order", "certificate", "views", "feature_basis", "tables", "matrices")
+    modules = (
+        *("critical_time", "trajectory", "learning_order", "certificate", "views", "feature_basis", "tables", "matrices"),
+        *("simulation", "ensemble", "reduced", "regime", "workers"),
+    )
     imports = "; ".join(f"import dynamics.{module}" for module in modules)
     heavy = "{'sympy', 'matplotlib', 'pandas', 'scipy', 'flint'} & set(sys.modules)"
     shown = subprocess.run(
@@ -67,7 +83,7 @@ def test_importing_the_library_imports_nothing_heavy() -> None:
 
 
 def test_dynamics_imports_no_room_above_it() -> None:
-    modules = ("critical_time", "reports.critical_time", "reports.order", "reports.features", "sources")
+    modules = ("critical_time", "reports.critical_time", "reports.order", "reports.features", "reports.simulation", "sources")
     imports = "; ".join(f"import dynamics.{module}" for module in modules)
     above = "{'derivations', 'figures', 'cli'} & set(sys.modules)"
     shown = subprocess.run(
