@@ -46,6 +46,9 @@ LEARNED, MARGIN = 0.9, 1.3
 MIXED = 0.01
 """Off-diagonal share of the encoder at the end above which features have mixed enough to be said."""
 
+NAMED = 8
+"""Features named in a remark, at most."""
+
 MOST_STEPS = 1e10
 """Steps of gradient descent beyond which a run is refused: days, for the smallest network."""
 
@@ -277,7 +280,7 @@ class Simulation(Tabular):
 
     def remarks(self) -> list[str]:
         """What a reader should know beside the table; one sentence each."""
-        found = (self._end(), self._stability(), self._alignment(), self._mixing(), self._comparison())
+        found = (self._end(), self._stability(), self._alignment(), self._mixing(), self._losses(), self._comparison())
         return [text for text in found if text]
 
     def _end(self) -> str:
@@ -293,7 +296,10 @@ class Simulation(Tabular):
         )
         if run.training.time_step < limit:
             return ""
-        return f"Gradient descent is stable at the predicted end up to a learning rate of about {limit:.3g}."
+        return (
+            f"Beyond a learning rate of about {limit:.3g} gradient descent is unstable at the predicted end in some direction of"
+            " the matrices: what is learned need not stay."
+        )
 
     def _alignment(self) -> str:
         if self.start.by_norm:
@@ -315,6 +321,15 @@ class Simulation(Tabular):
             "Features have mixed by the end (off_diagonal in the curves), so final amplitudes can lie far from the asymptotes,"
             " which are those of features that stay apart."
         )
+
+    def _losses(self) -> str:
+        learned = np.isfinite(self.time)
+        below = np.abs(self.amplitude) < self.experiment.fraction * np.abs(self.experiment.predicted.asymptote)
+        labels = np.array(self.experiment.features.labels(), dtype=object)[learned & below]
+        if not len(labels):
+            return ""
+        named = ", ".join(labels[:NAMED]) + (", ..." if len(labels) > NAMED else "")
+        return f"Learned, and below the threshold again at the end: {len(labels)} ({named})."
 
     def _comparison(self) -> str:
         run = self.experiment

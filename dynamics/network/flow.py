@@ -33,22 +33,24 @@ class State:
 
     def __init__(self, layers: FloatArray, teacher: FloatArray, moments: Moments) -> None:
         self._layers, self._teacher = np.zeros_like(layers), np.zeros_like(teacher)
-        entries = np.eye(moments.width, dtype=bool)
         given = (layers, moments.input_covariance, moments.cross_covariance, moments.target_covariance)
-        if any(np.any(matrix[..., ~entries]) for matrix in given):
-            entries[:] = True
-        self._entries, self._width = entries, int(entries.sum())
+        diagonal = not any(np.any(matrix[..., ~np.eye(moments.width, dtype=bool)]) for matrix in given)
+        self._moving = slice(None, None, moments.width + 1 if diagonal else 1)
 
     def split(self, vector: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         """Layers, teacher's layers and time, in a workspace that the next call overwrites."""
-        rows = vector[:-1].reshape(-1, self._width)
-        self._layers[:, self._entries] = rows[: len(self._layers)]
-        self._teacher[:, self._entries] = rows[len(self._layers) :]
+        layers, teacher = self._entries(self._layers), self._entries(self._teacher)
+        layers[:] = vector[: layers.size].reshape(layers.shape)
+        teacher[:] = vector[layers.size : -1].reshape(teacher.shape)
         return self._layers, self._teacher, float(vector[-1])
 
     def joined(self, layers: FloatArray, teacher: FloatArray, time: float) -> FloatArray:
         """The vector of layers, teacher's layers and time."""
-        return np.concatenate([layers[:, self._entries].ravel(), teacher[:, self._entries].ravel(), [time]])
+        return np.concatenate([self._entries(layers).ravel(), self._entries(teacher).ravel(), [time]])
+
+    def _entries(self, matrices: FloatArray) -> FloatArray:
+        """A view of the entries that move, one row a matrix."""
+        return matrices.reshape(len(matrices), matrices.shape[1] ** 2)[:, self._moving]
 
 
 class Flow:
