@@ -298,7 +298,7 @@ class Simulation(Tabular):
             return ""
         return (
             f"Beyond a learning rate of about {limit:.3g} gradient descent is unstable at the predicted end in some direction of"
-            " the matrices: what is learned need not stay."
+            " the matrices, and may end elsewhere."
         )
 
     def _alignment(self) -> str:
