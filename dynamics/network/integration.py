@@ -28,8 +28,8 @@ LONGEST_STEP = 0.03
 PATIENCE, SLOW = 200, 0.2
 """Steps after which an explicit method gives way, unless they have covered this share of the time that was left."""
 
-LAST_PATIENCE, HOPELESS = 1000, 1e-5
-"""The same of a run that is given up."""
+LAST_PATIENCE, HOPELESS, STANDSTILL = 1000, 1e-5, 0.01
+"""Steps after which a run is given up that covered less than this share of the time left; one by Radau, less than this s."""
 
 FEW_UNKNOWNS = 150
 """Up to so many the dense linear algebra of an implicit method costs less than the steps it saves."""
@@ -82,12 +82,12 @@ class _Run:
         layers, _, _ = self.flow.state.split(self.flow.first)
         smallest = min(float(np.abs(layer).max()) for layer in layers)
         scale = np.append(np.full(len(self.flow.first) - 1, smallest), self.shortest)
-        self.scale, self.last = scale, self.flow.first
+        self.scale, self.last, self.explicit = scale, self.flow.first, True
+        self.mark = (0, 0.0, 0.0)
         self.solver: OdeSolver = DOP853(self.flow, 0.0, self.last, np.inf, **self._accuracy(EXPLICIT_TOLERANCE))
 
     def to_the_end(self, watch: Callable[[float], None]) -> Ending:
         """Step by step, looking back at each."""
-        mark, since, explicit = 0.0, 0, True
         for count in itertools.count(1):
             self.solver.step()
             if self.solver.status == "failed":
@@ -98,15 +98,20 @@ class _Run:
             watch(float(self.last[-1]))
             if self.last[-1] >= self.until:
                 return Ending(Outcome.COMPLETED)
-            covered = (self.last[-1] - mark) / (self.until - mark)
-            if explicit and count - since == PATIENCE and covered < SLOW and len(self.last) <= FEW_UNKNOWNS:
-                self._become_implicit()
-                explicit = False
-            if count - since == LAST_PATIENCE:
-                if covered < HOPELESS:
-                    return self._end_of_progress()
-                mark, since = float(self.last[-1]), count
+            if self._makes_no_headway(count):
+                return self._end_of_progress()
         raise AssertionError
+
+    def _makes_no_headway(self, count: int) -> bool:
+        """Whether the method is to be given up; an explicit one gives way before that."""
+        steps, time, s = self.mark
+        covered = (self.last[-1] - time) / (self.until - time)
+        if self.explicit and count - steps == PATIENCE and covered < SLOW and len(self.last) <= FEW_UNKNOWNS:
+            self._become_implicit()
+        if count - steps < LAST_PATIENCE:
+            return False
+        self.mark = (count, float(self.last[-1]), float(self.solver.t))
+        return bool(covered < HOPELESS if self.explicit else covered < SLOW and self.solver.t - s < STANDSTILL)
 
     def _end_of_progress(self) -> Ending:
         return Ending(Outcome.STUCK if self.crossings.open.any() else Outcome.COMPLETED)
@@ -122,6 +127,7 @@ class _Run:
     def _become_implicit(self) -> None:
         from scipy.integrate import Radau
 
+        self.explicit = False
         accuracy = self._accuracy(IMPLICIT_TOLERANCE)
         self.solver = Radau(self.flow, self.solver.t, self.last, np.inf, jac=self.flow.jacobian, **accuracy)
 
