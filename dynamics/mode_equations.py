@@ -27,6 +27,9 @@ from dynamics.objectives import Objective
 NEAR = 0.35
 """Distance from the fixed point below which differences from it are taken by log1p."""
 
+TURNING = 1e-9
+"""Growth, over its value without saturation, at which a feature counts as about to turn back."""
+
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -40,17 +43,23 @@ class Place:
         ln A, or of what takes its place along another variable than ln u.
     room
         1 - g - eta / A: what saturation and weight decay leave of the growth, positive on the way.
-    encoder
-        d ln u over the change of the variable.
     """
 
     log_speed: FloatArray
     room: FloatArray
-    encoder: FloatArray | float = 1.0
 
     def log_rate(self) -> FloatArray:
         """ln of the variable's speed where the teacher is the encoder itself."""
         return self.log_speed + np.log(self.room)
+
+
+LARGEST = 300.0
+"""Greatest logarithm of a ratio to the growth that is told apart: such a feature shrinks, however much more it is."""
+
+
+def _exp(logarithm: FloatArray) -> FloatArray:
+    ratio: FloatArray = np.exp(np.minimum(logarithm, LARGEST))
+    return ratio
 
 
 class Curve:
@@ -74,9 +83,10 @@ class Curve:
         if not self.encoder_leads:
             self.speed_powers, self.saturation_powers = (layers - 2, depth + target), (layers, depth - target)
         self.end = self._fixed_point()
-        alive = np.isfinite(self.end)
-        self.other_end = self.other(np.where(alive, self.end, 0.0))
+        end = np.where(np.isfinite(self.end), self.end, 0.0)
+        self.other_end = self.other(end)
         self.share = np.exp(2.0 * (self.end - self.other_end))
+        self.log_speed_end = modes.log_lam + self.speed_powers[0] * end + self.speed_powers[1] * self.other_end
         self.log_encoder_end = self.end if self.encoder_leads else self.other_end
 
     def __getitem__(self, which: BoolArray) -> Self:
@@ -109,18 +119,56 @@ class Curve:
             distance: FloatArray = -0.5 * np.log1p(np.maximum(np.expm1(2.0 * log_fraction) / self.share, -1.0))
         return distance
 
+    def already(self, fraction: float) -> BoolArray:
+        """Whether the start is where the feature counts as learned, or beyond."""
+        return self.start() <= self.target(fraction)
+
+    def lost(self, fraction: float) -> BoolArray:
+        """Whether there is no fixed point, or weight decay exceeds growth at the start."""
+        lost = ~np.isfinite(self.end)
+        coming = ~lost & ~self.already(fraction)
+        way = self[coming]
+        lost[coming] = way.at(way.start()).room <= 0
+        return lost
+
     def at(self, distance: FloatArray, time: FloatArray | None = None) -> Place:
         """The place at this distance before the fixed point, ``time`` after the start (where it matters)."""
-        lead = self.end - distance
-        other = self.other(lead)
-        change = other - self.other_end
-        near = distance < NEAR
+        change = self._other_change(distance)
+        (lead_speed, other_speed), (lead_power, other_power) = self.speed_powers, self.saturation_powers
+        log_speed = self.log_speed_end + other_speed * change - lead_speed * distance
+        return Place(log_speed, -np.expm1(other_power * change - lead_power * distance))
+
+    def _other_change(self, distance: FloatArray) -> FloatArray:
+        """ln of the stronger layer over its end: of x^2 + c over its end, halved."""
+        change, near = self.other(self.end - distance) - self.other_end, distance < NEAR
         if near.any():
             change[near] = 0.5 * np.log1p(self.share[near] * np.expm1(-2.0 * distance[near]))
-        (lead_speed, other_speed), (lead_power, other_power) = self.speed_powers, self.saturation_powers
-        log_speed = self.modes.log_lam + lead_speed * lead + other_speed * other
-        encoder = 1.0 if self.encoder_leads else np.exp(2.0 * (lead - other))
-        return Place(log_speed, -np.expm1(other_power * change - lead_power * distance), encoder)
+        return change
+
+    def encoder_slope(self, distance: FloatArray) -> FloatArray | float:
+        """d ln u over the change of the variable."""
+        return 1.0 if self.encoder_leads else self._other_slope(distance)
+
+    def _other_slope(self, distance: FloatArray) -> FloatArray:
+        """d ln of the stronger layer over d ln of the weaker: x^2 / (x^2 + c)."""
+        slope: FloatArray = np.exp(2.0 * (self.end - distance - self.other(self.end - distance)))
+        return slope
+
+    def room_slope(self, distance: FloatArray, place: Place) -> FloatArray:
+        """Derivative of the room by the distance."""
+        lead_power, other_power = self.saturation_powers
+        slope: FloatArray = (1.0 - place.room) * (lead_power + other_power * self._other_slope(distance))
+        return slope
+
+    def frozen(self) -> FloatArray:
+        """Distance from the fixed point at which a teacher that never moves would hold the feature, weight decay aside."""
+        return self.end - self._frozen_lead()
+
+    def _frozen_lead(self) -> FloatArray:
+        target = self.objective.target_depth
+        lead_power, other_power = self.saturation_powers
+        powers = (lead_power + target, other_power) if self.encoder_leads else (lead_power, other_power + target)
+        return fixed_point(*powers, self.modes.log_balance, self.modes.log_rho + target * self.modes.log_encoder)
 
 
 class EncoderLed(Curve):
@@ -153,18 +201,44 @@ class Crossing(Curve):
 
     def at(self, distance: FloatArray, time: FloatArray | None = None) -> Place:
         modes, angle = self.modes, self.end - distance
-        other = 0.5 * modes.log_balance + np.logaddexp(angle, -angle) - LN2
-        short = 2.0 * np.cosh(0.5 * (self.end + angle)) * np.sinh(0.5 * distance) / np.sinh(self.end)
-        near = 0.5 * np.log1p(np.where(distance < NEAR, -self.share * short * (2.0 - short), 0.0))
-        change = self.saturation_powers[1] * np.where(distance < NEAR, near, other - self.other_end)
+        half, middle = np.sinh(0.5 * distance), self.end - 0.5 * distance
+        short = 2.0 * np.cosh(middle) * half / np.sinh(self.end)  # 1 - x / its end
+        other = self._stronger(angle)
+        change, near = other - self.other_end, distance < NEAR
+        if near.any():
+            change[near] = np.log1p(-2.0 * np.sinh(middle[near]) * half[near] / np.cosh(self.end[near]))
+        change *= self.saturation_powers[1]
         log_speed = modes.log_lam + (self.speed_powers[1] - 1) * other
-        return Place(log_speed, -np.expm1(change) + np.exp(change) * short, 1.0 if self.encoder_leads else np.tanh(angle))
+        return Place(log_speed, np.exp(change) * short - np.expm1(change))
+
+    def _stronger(self, angle: FloatArray) -> FloatArray:
+        """ln of sqrt|c| cosh(angle)."""
+        size = np.abs(angle)
+        stronger: FloatArray = 0.5 * self.modes.log_balance + size + np.log1p(np.exp(-2.0 * size)) - LN2
+        return stronger
+
+    def encoder_slope(self, distance: FloatArray) -> FloatArray | float:
+        return np.tanh(self.end - distance)
+
+    def room_slope(self, distance: FloatArray, place: Place) -> FloatArray:
+        angle, other_power = self.end - distance, self.saturation_powers[1]
+        change = other_power * (self._stronger(angle) - self.other_end)
+        slope: FloatArray = np.exp(change) * np.cosh(angle) / np.sinh(self.end) + other_power * (1.0 - place.room) * np.tanh(
+            angle
+        )
+        return slope
+
+    def frozen(self) -> FloatArray:
+        return self.end - np.arcsinh(np.exp(self._frozen_lead() - 0.5 * self.modes.log_balance))
 
 
 class PredictorCrossing(Crossing):
-    """c < 0 and a single, negative predictor layer."""
+    """c < 0 and a single, negative predictor layer; on the way the encoder first falls, then rises."""
 
     encoder_leads = False
+
+    def already(self, fraction: float) -> BoolArray:
+        return 2.0 * self.end - self.start() <= self.target(fraction)
 
 
 class EncoderCrossing(Crossing):
@@ -205,10 +279,15 @@ class Balanced(Curve):
         log_speed = self.modes.log_lam + growth * (self.end - distance)
         room = -self.filled * np.expm1(-saturation * distance)
         if self.modes.decay.any():
-            room = room + np.exp(self.log_decay - log_speed) * np.expm1(-growth * distance)
+            room = room + _exp(self.log_decay - log_speed) * np.expm1(-growth * distance)
         if self.step:
             log_speed = log_speed + np.log(self._step_factor(distance, np.exp(log_speed), room))
         return Place(log_speed, room)
+
+    def room_slope(self, distance: FloatArray, place: Place) -> FloatArray:
+        growth, saturation = self.objective.a - 1, self.objective.b
+        taken: FloatArray = saturation * self.filled * np.exp(-saturation * distance)
+        return taken - growth * _exp(self.log_decay - place.log_speed)
 
     def stiffness(self) -> FloatArray:
         """-f' at the fixed point."""
@@ -231,17 +310,28 @@ class Balanced(Curve):
 class Drifting(Balanced):
     """c != 0 and weight decay, under which it fades: the variable is ln u as long as u grows, and its speed depends on time."""
 
+    def lost(self, fraction: float) -> BoolArray:
+        return ~np.isfinite(self.end)
+
+    def turns_at_start(self) -> BoolArray:
+        """Whether the encoder does not grow at the start."""
+        return ~self.modes.positive | (self.at(self.start()).room <= TURNING)
+
+    def turns(self, distance: FloatArray, time: FloatArray) -> BoolArray:
+        """Whether the encoder has stopped growing short of its end."""
+        return self.at(distance, time).room <= TURNING * np.minimum(distance, 1.0)
+
     def at(self, distance: FloatArray, time: FloatArray | None = None) -> Place:
         modes, objective = self.modes, self.objective
         depth, layers, target = objective.depth, objective.predictor_depth, objective.target_depth
         elapsed = np.zeros(len(modes)) if time is None else time
-        balance = modes.stronger * np.exp(modes.log_balance - 2.0 * self.end - 2.0 * modes.decay * elapsed)
+        balance = modes.stronger * _exp(modes.log_balance - 2.0 * self.end - 2.0 * modes.decay * elapsed)
         square = np.maximum(np.exp(-2.0 * distance) + balance, TINY)
         change = 0.5 * np.where(square < 0.5, np.log(square), np.log1p(np.maximum(np.expm1(-2.0 * distance) + balance, -0.9)))
         log_speed_change = layers * change - (depth - 2 + target) * distance
         log_speed = modes.log_lam + (objective.a - 1) * self.end + log_speed_change
-        room = -self.filled * np.expm1(layers * change - (depth - target) * distance)
-        return Place(log_speed, room + np.exp(self.log_decay - log_speed) * np.expm1(log_speed_change))
+        room = -self.filled * np.expm1(np.minimum(layers * change - (depth - target) * distance, LARGEST))
+        return Place(log_speed, room + _exp(self.log_decay - log_speed) * np.expm1(np.minimum(log_speed_change, LARGEST)))
 
 
 def curves(objective: Objective, modes: Modes) -> Iterator[tuple[BoolArray, type[Curve]]]:

@@ -31,7 +31,7 @@ from dynamics.network.threads import threads_for
 from dynamics.objectives import Objective
 from dynamics.regime import PLAIN, Regime
 from dynamics.status import Status, StatusArray, words
-from dynamics.table import Columns, Tabular, cells
+from dynamics.table import Columns, Tabular, known
 from dynamics.trajectory import trajectories
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ class Simulation(Tabular):
             "final_amplitude": self.amplitude,
             "critical_time": critical_time,
             "simulated_time": self.time,
-            "ratio": cells(None if np.isnan(ratio) else ratio for ratio in self.ratio.tolist()),
+            "ratio": known(self.ratio),
             "status": status,
             "simulated_status": words(self.status),
         }
@@ -297,8 +297,8 @@ class Simulation(Tabular):
         if run.training.time_step < limit:
             return ""
         return (
-            f"Beyond a learning rate of about {limit:.3g} gradient descent is unstable at the predicted end in some direction of"
-            " the matrices, and may end elsewhere."
+            f"Beyond a learning rate of about {limit:.3g} gradient descent is unstable at the predicted end in some direction"
+            " of the matrices, and may end elsewhere."
         )
 
     def _alignment(self) -> str:

@@ -21,6 +21,7 @@ class Status(Enum):
     NEVER = "never"
     COLLAPSES = "collapses"
     NOT_REACHED = "not-reached"
+    NOT_PREDICTED = "not-predicted"
 
     @property
     def message(self) -> str:
@@ -42,6 +43,11 @@ _MESSAGES = {
         "The feature is lost, its amplitude decays to 0: the predictor starts too strong for it (rho < sqrt(c), c the square "
         "of the predictor layer less that of the encoder layer), or weight decay is above the fold, or the start is below the "
         "unstable fixed point. Lower the predictor's start or the weight decay, or raise epsilon."
+    ),
+    Status.NOT_PREDICTED: (
+        "Weight decay on layers that start unbalanced, with a teacher or with an encoder that does not grow all the way: no"
+        " variable is monotone that could take the place of time, so no critical time is predicted. lindyn simulate trains the"
+        " network."
     ),
     Status.NOT_REACHED: (
         "The run ended before the feature reached fraction * asymptote; simulate longer, or see the outcome of the run."

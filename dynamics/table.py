@@ -49,6 +49,11 @@ class Tabular(ABC):
         return Table(self.columns()).to_dataframe()
 
 
+def known(values: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+    """A column of numbers with an empty cell for every nan."""
+    return cells(None if np.isnan(value) else value for value in values.tolist())
+
+
 def cells(values: Iterable[float | None]) -> npt.NDArray[Any]:
     """A column with empty cells: None where there is nothing to say."""
     column = list(values)

@@ -16,7 +16,7 @@ from dynamics.grid import Grid, Setting
 from dynamics.regime import PLAIN, Regime
 from dynamics.reports.conditions import regime_columns
 from dynamics.reports.times import check_convention, in_convention, scale_of
-from dynamics.table import Columns, Table, Tabular, stacked
+from dynamics.table import Columns, Table, Tabular, known, stacked
 
 if TYPE_CHECKING:
     from dynamics.reduced import ModeTimes
@@ -74,7 +74,7 @@ def critical_time_table(
         if regime.plain and method == "scipy":
             columns["difference"] = _relative_difference(times, _times(features, setting, "exact", regime))
         if learning_rate is not None:
-            columns["steps"] = times.time / learning_rate
+            columns["steps"] = known(times.time / learning_rate)
         if digits is not None:
             from dynamics.certificate import enclosures
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log10
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from dynamics.errors import ParameterError
 from dynamics.grid import Setting
-from dynamics.table import Columns
+from dynamics.table import Columns, cells
 
 CONVENTIONS = ("training", "paper")
 """``training`` counts gradient-flow time at unit learning rate per layer; ``paper`` is the depth times that."""
@@ -42,17 +43,21 @@ def in_convention(columns: Columns, depth: int, time: str) -> Columns:
     """Columns in training time, in the convention asked for; one other than the default is named in a last column."""
     if time == "training":
         return columns
-    scaled = {name: _times(column, depth) if name in TIMES else column for name, column in columns.items()}
+    scaled = {
+        name: _changed(column, lambda cell: depth * cell) if name in TIMES else column for name, column in columns.items()
+    }
     if "log10_critical_time" in scaled:
-        scaled["log10_critical_time"] = scaled["log10_critical_time"] + log10(depth)
+        scaled["log10_critical_time"] = _changed(scaled["log10_critical_time"], lambda cell: cell + log10(depth))
     count = len(next(iter(columns.values())))
     return scaled | {"time_convention": np.full(count, time)}
 
 
-def _times(column: npt.NDArray[Any], factor: int) -> npt.NDArray[Any]:
+def _changed(column: npt.NDArray[Any], change: Callable[[Any], Any]) -> npt.NDArray[Any]:
+    """The column with every cell changed but the empty ones."""
     if column.dtype != object:
-        return factor * column
-    return np.array([None if cell is None else factor * cell for cell in column], dtype=object)
+        result: npt.NDArray[Any] = change(column)
+        return result
+    return cells(None if cell is None else change(cell) for cell in column)
 
 
 def in_training(given: float | None, setting: Setting, time: str) -> float | None:
