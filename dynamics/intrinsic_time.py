@@ -1,8 +1,8 @@
 """Time as the unknown, integrated by SciPy over the share of its way that each feature has gone.
 
 Over the share the time has no plateau, no blow-up and no event: every critical time is the value at the end of its own stretch,
-and one call serves all features. Where nothing but the place matters it is a quadrature; where an imbalance fades, a differential
-equation for the time; with a teacher, the growth that the teacher's lag leaves is carried along.
+and one call serves all features. Where nothing but the place matters it is a quadrature; where an imbalance fades, it has a
+differential equation of its own; with a teacher, the growth that the teacher's lag leaves is carried along.
 """
 
 from __future__ import annotations

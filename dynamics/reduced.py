@@ -122,7 +122,8 @@ def mode_times(
         third power: not to be trusted where ``learning_rate`` times the greatest rate of the flow is not small against 1.
     method
         A method of ``scipy.integrate.solve_ivp``. By default the time is a quadrature (``quad_vec``), with weight decay on
-        unbalanced layers DOP853 and with a teacher LSODA: the equations are then stiff, and explicit methods refused.
+        unbalanced layers DOP853 and with a teacher LSODA, or BDF where that gives up: the equations are then stiff, and
+        explicit methods refused.
 
     Returns
     -------
@@ -193,7 +194,7 @@ def _log_times(
     """ln of the times of features that are learned: curve by curve with a teacher, else all that share a method in one call."""
     if taught:
         for rows, curve in going:
-            yield rows, follow(curve, fraction, method or "LSODA")
+            yield rows, follow(curve, fraction, method) if method else _followed(curve, fraction)
         return
     stretches = [(rows, _stretch(curve, fraction)) for rows, curve in going]
     for drifts in (False, True):
@@ -202,6 +203,14 @@ def _log_times(
             alike = [stretch for _, stretch in members]
             given = method or ("DOP853" if drifts else None)
             yield np.concatenate([rows for rows, _ in members]), integrate(alike, given) if given else quadrature(alike)
+
+
+def _followed(curve: Curve, fraction: float) -> FloatArray:
+    """By LSODA, or by the slower BDF where that gives up."""
+    try:
+        return follow(curve, fraction, "LSODA")
+    except LindynError:
+        return follow(curve, fraction, "BDF")
 
 
 def _check_regime(regime: Regime, count: int, learning_rate: float | None) -> None:

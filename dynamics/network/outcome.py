@@ -31,7 +31,9 @@ _MESSAGES = {
     Outcome.DIVERGED: (
         "The layers grew beyond all bounds, and the run was stopped; what is shown is from before. Lower the learning rate."
     ),
-    Outcome.OSCILLATING: "The last steps went forth and back: the learning rate is near or beyond the edge of what is stable. Lower it.",
+    Outcome.OSCILLATING: (
+        "The last steps went forth and back: the learning rate is near or beyond the edge of what is stable. Lower it."
+    ),
     Outcome.INTERRUPTED: "The run was interrupted; what is shown is from before.",
 }
 

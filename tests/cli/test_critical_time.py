@@ -1,3 +1,4 @@
+import csv
 import itertools
 from decimal import Context, Decimal
 
@@ -273,3 +274,39 @@ def test_three_that_disagree_are_refused_with_the_distance() -> None:
 
 def test_which_of_many_values_is_wrong_is_said() -> None:
     assert "row 3" in refused("critical-time", "--lambda", "1,2,nan", "--rho", "1")
+
+
+def test_a_teacher_that_follows_at_once_changes_nothing_and_a_slow_one_delays() -> None:
+    question = ("critical-time", "--lambda", "1,0.8", "--rho", "0.5,1.2", "--objective", "jepa", "--depth", "1,2")
+    plain, fast, slow = (rows(*question, *how) for how in ((), ("--teacher-rate", "1e9"), ("--teacher-rate", "0.01")))
+    for without, quick, late in zip(plain, fast, slow, strict=True):
+        assert_allclose(float(quick["critical_time"]), float(without["critical_time"]), rtol=1e-7)
+        assert float(late["critical_time"]) > 1.2 * float(without["critical_time"])
+        assert (late["teacher_rate"], late["status"]) == ("0.01", "reached")
+
+
+def test_a_balanced_start_given_as_such_is_the_plain_one() -> None:
+    row, plain = (rows(*ONE, "--objective", "jepa", *how)[0] for how in (("--predictor-start", "0.1"), ()))
+    assert row.pop("predictor_start") == "0.1"
+    assert_allclose([float(row["critical_time"]), float(row["asymptote"])], [float(plain["critical_time"]), 0.25], rtol=1e-12)
+
+
+def test_what_collapses_is_told_with_the_remedy() -> None:
+    result = answered("critical-time", "--lambda", "1", "--rho", "0.5,1.2", "--objective", "jepa", "--predictor-start", "0.9")
+    assert "collapses: The feature is lost" in result.stderr
+    assert "predictor_start 0.9" in result.stdout
+
+
+def test_what_is_not_predicted_has_an_empty_cell_and_a_way_out() -> None:
+    question = ("critical-time", "--lambda", "0.34", "--rho", "0.3", "--objective", "mae", "--depth", "1", "--epsilon", "0.008")
+    result = answered(
+        *question, "--predictor-start=-0.09", "--weight-decay", "1e-4", "--learning-rate", "0.1", "--format", "csv"
+    )
+    (row,) = csv.DictReader(result.stdout.splitlines())
+    assert (row["critical_time"], row["log10_critical_time"], row["steps"], row["status"]) == ("", "", "", "not-predicted")
+    assert "lindyn simulate" in result.stderr
+
+
+@pytest.mark.parametrize("unused", ["--digits=30", "--elasticities", "--expansion", "--method=scipy"])
+def test_what_needs_the_closed_form_is_refused_without_it(unused: str) -> None:
+    assert unused.partition("=")[0] in refused(*ONE, "--teacher-rate", "1", unused)

@@ -293,3 +293,15 @@ def test_a_feature_that_turns_back_on_the_way_is_left_out_of_the_call() -> None:
     alone = Regime(predictor_start=0.5, weight_decay=np.array([1e-4, 2e-4]))
     assert [status.value for status in found.status] == ["reached", "not-predicted", "reached"]
     assert_allclose(found.time[kept], mode_times(jepa(2), features[kept], epsilon=1e-3, regime=alone).time, rtol=1e-8)
+
+
+def test_where_one_method_gives_up_on_the_teacher_another_answers() -> None:
+    """Rates over six decades at once can be too much for LSODA, each alone is not."""
+    features = Features(lam=[0.01124, 8.758, 1.4921, 0.42918], rho=[0.03378, 76.07, 0.97015, 0.0754])
+    rates = np.array([6.3373, 73.534, 6.3946e-4, 3.9008e-5])
+    together = mode_times(jepa(2, 3), features, epsilon=1.06e-5, regime=Regime(teacher_rate=rates))
+    alone = [
+        mode_times(jepa(2, 3), features[row : row + 1], epsilon=1.06e-5, regime=Regime(teacher_rate=float(rates[row])))
+        for row in range(4)
+    ]
+    assert_allclose(together.time, np.concatenate([one.time for one in alone]), rtol=1e-7)
