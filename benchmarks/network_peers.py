@@ -14,7 +14,6 @@ FloatArray = npt.NDArray[np.float64]
 
 BATCH, SAMPLES = 1024, 65_536
 TOLERANCE = 1e-11
-POINTS = 4000
 MINIBATCHES = "PyTorch autograd on minibatches of 1024, float32"
 
 FEWER = 10
@@ -24,16 +23,15 @@ FEWER = 10
 def torch_loops(
     moments: Moments, start: FloatArray, depth: int, learning_rate: float, steps: int
 ) -> dict[str, Callable[[], object]]:
-    """Loops of autograd and `torch.optim.SGD`, on moments and on minibatches of samples kept in memory."""
+    """Loops of autograd and `torch.optim.SGD`, on moments and on minibatches of samples kept in memory; each call goes on."""
     import torch
 
-    covariances = [torch.tensor(matrix) for matrix in (moments.input_covariance, moments.cross_covariance)]
-    x, y = (torch.tensor(rows, dtype=torch.float32) for rows in _samples(moments))
+    torch.manual_seed(0)
+    inputs, cross = (torch.tensor(matrix) for matrix in (moments.input_covariance, moments.cross_covariance))
+    layers = [torch.nn.Parameter(torch.tensor(layer)) for layer in start]
+    descent = torch.optim.SGD(layers, lr=learning_rate)
 
     def on_moments() -> None:
-        layers = [torch.nn.Parameter(torch.tensor(layer)) for layer in start]
-        optimiser = torch.optim.SGD(layers, lr=learning_rate)
-        inputs, cross = covariances
         for _ in range(steps):
             encoder = layers[0]
             for layer in layers[1:depth]:
@@ -42,24 +40,26 @@ def torch_loops(
             for layer in layers[depth:]:
                 whole = layer @ whole
             loss = 0.5 * ((whole @ inputs) * whole).sum() - (whole * (encoder.detach() @ cross)).sum()
-            optimiser.zero_grad()
+            descent.zero_grad()
             loss.backward()
-            optimiser.step()
+            descent.step()
+
+    x, y = (torch.tensor(rows, dtype=torch.float32) for rows in _samples(moments))
+    modules = [torch.nn.Linear(*layer.shape, bias=False) for layer in start]
+    for module, layer in zip(modules, start, strict=True):
+        module.weight.data = torch.tensor(layer, dtype=torch.float32)
+    encoder, predictor = torch.nn.Sequential(*modules[:depth]), torch.nn.Sequential(*modules[depth:])
+    stochastic = torch.optim.SGD([*encoder.parameters(), *predictor.parameters()], lr=learning_rate)
 
     def on_minibatches() -> None:
-        linear = [torch.nn.Linear(*layer.shape, bias=False) for layer in start]
-        for module, layer in zip(linear, start, strict=True):
-            module.weight.data = torch.tensor(layer, dtype=torch.float32)
-        encoder, predictor = torch.nn.Sequential(*linear[:depth]), torch.nn.Sequential(*linear[depth:])
-        optimiser = torch.optim.SGD([*encoder.parameters(), *predictor.parameters()], lr=learning_rate)
         for _ in range(steps // FEWER):
             rows = torch.randint(SAMPLES, (BATCH,))
             with torch.no_grad():
                 target = encoder(y[rows])
             loss = 0.5 * (predictor(encoder(x[rows])) - target).square().sum(dim=1).mean()
-            optimiser.zero_grad()
+            stochastic.zero_grad()
             loss.backward()
-            optimiser.step()
+            stochastic.step()
 
     return {"PyTorch autograd on moments, float64": on_moments, MINIBATCHES: on_minibatches}
 
@@ -81,7 +81,6 @@ def diffrax_flow(moments: Moments, start: FloatArray, depth: int, until: float) 
 
     jax.config.update("jax_enable_x64", True)
     inputs, cross = jnp.asarray(moments.input_covariance), jnp.asarray(moments.cross_covariance)
-    saved = jnp.linspace(0.0, until, POINTS)
 
     def loss(layers: Any) -> Any:
         encoder = layers[0]
@@ -106,26 +105,12 @@ def diffrax_flow(moments: Moments, start: FloatArray, depth: int, until: float) 
             until,
             None,
             layers,
-            saveat=diffrax.SaveAt(ts=saved),
             stepsize_controller=diffrax.PIDController(rtol=TOLERANCE, atol=TOLERANCE),
             max_steps=1_000_000,
-        ).ys
+        ).ys[0]
 
-    def run() -> tuple[FloatArray, FloatArray]:
-        layers = np.asarray(solve(jnp.asarray(start)))
-        encoder = layers[:, 0]
-        for k in range(1, depth):
-            encoder = layers[:, k] @ encoder
-        return np.asarray(saved), np.diagonal(encoder, axis1=1, axis2=2)
+    def run() -> FloatArray:
+        return np.asarray(solve(jnp.asarray(start)))
 
     run()
     return run
-
-
-def crossings(time: FloatArray, amplitude: FloatArray, threshold: FloatArray) -> FloatArray:
-    """Times at which amplitudes reach their thresholds, by cubic splines between the saved points."""
-    from scipy.interpolate import CubicSpline
-    from scipy.optimize import brentq
-
-    curves = [CubicSpline(time, row - level) for row, level in zip(amplitude.T, threshold, strict=True)]
-    return np.array([brentq(curve, 0.0, time[-1]) for curve in curves])

@@ -3,22 +3,27 @@
     python benchmarks/networks.py --only descent
 
 ``descent`` counts steps of gradient descent of a JEPA network, an encoder of four layers and one predictor layer: this library
-as it is used, observation included, and autograd loops of the same network, on the same second moments in double precision
-and on minibatches of 1,024 samples in PyTorch's default precision. ``flow`` integrates the gradient flow of the same layers to
-the same time with the same tolerance. ``runs`` trains 32 random starts. Within a part all are timed in turn, several rounds
-over, and the least time is kept; what is not installed is skipped.
+as it is used, observation included, in double precision and one thread, on the exact moments and on minibatches of 1,024 normal
+samples drawn afresh; and autograd loops of the same network in PyTorch, with the threads it takes by itself, on the same
+moments in double precision and on minibatches of 1,024 from memory in single precision. ``flow`` integrates the gradient flow
+of the same layers on the same full moments to the same time; diffrax is compiled before. ``runs`` trains 32 random starts.
+Within a part all are timed in turn, several rounds over, and the least time is kept; what is not installed is skipped.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
+from itertools import product
 from time import perf_counter
+from typing import Any
 
 import network_peers
 import numpy as np
 
+from dynamics.critical_time import critical_times
 from dynamics.ensemble import run_all, seeds
 from dynamics.features import Features
 from dynamics.network.descent import GradientDescent
@@ -26,8 +31,10 @@ from dynamics.network.moments import Moments, moments_of_features
 from dynamics.network.population import population_of
 from dynamics.objectives import jepa
 from dynamics.simulation import Experiment
+from dynamics.trajectory import amplitude
 
 DEPTH, EPSILON, LEARNING_RATE = 4, 0.1, 0.01
+OWN_MINIBATCHES = f"lindyn, minibatches of {network_peers.BATCH}"
 Timed = Callable[[], object]
 
 
@@ -77,34 +84,37 @@ def descent(rounds: int, steps: int) -> None:
                 until=LEARNING_RATE * steps,
             )
             contestants[f"lindyn, {name}"] = experiment.run
+        batches = GradientDescent(LEARNING_RATE, batch=network_peers.BATCH)
+        contestants[OWN_MINIBATCHES] = replace(
+            experiment, training=batches, until=LEARNING_RATE * steps / network_peers.FEWER
+        ).run
         if find_spec("torch"):
             start = np.tile(EPSILON ** (1.0 / DEPTH) * np.eye(width), (DEPTH + 1, 1, 1))
             peers = network_peers.torch_loops(turned(diagonal), start, DEPTH, LEARNING_RATE, steps)
             contestants |= peers
         seconds = least_seconds(contestants, rounds)
-        if network_peers.MINIBATCHES in seconds:
-            seconds[network_peers.MINIBATCHES] *= network_peers.FEWER
+        for name in seconds.keys() & {OWN_MINIBATCHES, network_peers.MINIBATCHES}:
+            seconds[name] *= network_peers.FEWER
         show(f"a step at d = {width}, L = {DEPTH}", seconds, "lindyn, full moments", steps, "us")
 
 
 def flow(rounds: int) -> None:
-    """Gradient flow to a given time."""
-    for width in (8, 16):
-        features = features_of(width)
-        experiment = Experiment(jepa(2), population_of(features), EPSILON)
-        until = experiment.horizon
-        contestants: dict[str, Timed] = {"lindyn": experiment.run}
-        exact = experiment.predicted.time
-        error = np.abs(experiment.run().time / exact - 1.0).max()
-        print(f"lindyn: greatest relative error of a critical time {error:.1e}")
+    """Gradient flow until half of the features are learned, from starts of shorter and longer plateaus."""
+    for width, epsilon in product((8, 16), (0.1, 1e-3)):
+        features = Features(lam=np.linspace(1.0, 0.3, width), rho=np.linspace(1.2, 0.7, width))
+        moments = turned(moments_of_features(features))
+        until = float(np.median(critical_times(jepa(2), features, epsilon=epsilon).time))
+        expected = np.sort(amplitude(jepa(2), features, epsilon=epsilon, time=[until])[:, 0])[::-1]
+        experiment = Experiment(jepa(2), population_of(moments), epsilon, until=until)
+        contestants: dict[str, Callable[[], Any]] = {"lindyn": lambda run=experiment.run: run().layers}
         if find_spec("diffrax"):
-            moments = moments_of_features(features)
-            start = np.tile(EPSILON**0.5 * np.eye(width), (3, 1, 1))
-            solve = network_peers.diffrax_flow(moments, start, 2, until)
-            times = network_peers.crossings(*solve(), 0.5 * experiment.predicted.asymptote)
-            print(f"diffrax: greatest relative error of a critical time {np.abs(times / exact - 1.0).max():.1e}")
-            contestants["diffrax Dopri8, compiled"] = solve
-        show(f"gradient flow at d = {width}, L = 2", least_seconds(contestants, rounds), "lindyn")
+            start = np.tile(epsilon**0.5 * np.eye(width), (3, 1, 1))
+            contestants["diffrax Dopri8, compiled"] = network_peers.diffrax_flow(moments, start, 2, until)
+        show(f"gradient flow at d = {width}, L = 2, epsilon {epsilon:g}", least_seconds(contestants, rounds), "lindyn")
+        for name, solve in contestants.items():
+            layers = solve()
+            found = np.linalg.svd(layers[1] @ layers[0], compute_uv=False)
+            print(f"  {name}: amplitudes within {np.abs(found / expected - 1.0).max():.1e}")
 
 
 def runs(rounds: int) -> None:

@@ -52,9 +52,8 @@ class Lindyn(click.Group):
             text = str(error)
             if isinstance(error, ParameterError):
                 option = "--" + OPTION_NAMES.get(error.name, error.name).replace("_", "-")
-                options = {
-                    flag for command in self.commands.values() for parameter in command.params for flag in parameter.opts
-                }
+                command = self.commands.get(ctx.invoked_subcommand or "")
+                options = {flag for parameter in command.params for flag in parameter.opts} if command else set()
                 text = error.sentence(option if option in options else error.name)
             raise click.UsageError(text) from None
 
@@ -104,11 +103,16 @@ def critical_time(output: Output, time: str, digits: int | None, regime: Regime,
     lindyn critical-time features.csv --objective jepa --digits 50
     lindyn critical-time features.csv --objective jepa --teacher-rate 0.01
     """
+    from dynamics.reports.conditions import regime_remarks
     from dynamics.reports.critical_time import critical_time_table
 
     if not regime.plain:
-        refuse_unused("mode equations without a closed form", "method", "digits", "sensitivities", "small_start")
+        refuse_unused("a regime without a closed form", "digits", "sensitivities", "small_start")
+        if question["method"] == "exact":
+            refuse_unused("a regime without a closed form", "method", remedy="leave it out or ask for scipy")
     answer(output, critical_time_table(time=time, digits=digits, regime=regime, **question), time)
+    for line in regime_remarks(regime, [setting.objective for setting in question["grid"].settings()]):
+        note(line)
     if digits is not None:
         note("Certified for the double nearest to each number given, as printed by --format csv.")
 

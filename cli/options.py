@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
@@ -132,6 +133,7 @@ def source_input(command: Command) -> Command:
     @wraps(command)
     def wrapped(source: str | None, y: str | None, how: dict[str, Any], **options: Any) -> None:
         lam, rho, sigma = (options.pop(name) for name in ("lambda", "rho", "sigma"))
+        _refuse_overwriting(options["path"], source, y)
         if y is None and how["mask"] is None and how["lag"] is None:
             _refuse_data_options(source, how)
             command(source=_features(source, lam, rho, sigma), **options)
@@ -143,6 +145,12 @@ def source_input(command: Command) -> Command:
         command(source=_data(source, y, how), **options)
 
     return wrapped
+
+
+def _refuse_overwriting(path: str | None, *sources: str | None) -> None:
+    for source in sources:
+        if path and source and os.path.realpath(source) == os.path.realpath(path):
+            raise click.UsageError(f"--output {path} would replace what is read; name another file.")
 
 
 def _refuse_data_options(source: str | None, how: dict[str, Any]) -> None:
@@ -176,14 +184,14 @@ def regime_options(command: Command) -> Command:
         "--teacher-rate",
         type=float,
         metavar="BETA",
-        help="Rate at which an EMA teacher follows the encoder, per unit of training time.",
+        help="Rate at which an EMA teacher follows the encoder, per unit of training time: (1 - EMA) / learning rate.",
     )
     @click.option(
         "--weight-decay",
         type=float,
         default=0.0,
         metavar="ETA",
-        help="Rate at which every layer decays, per unit of training time.",
+        help="Rate at which every layer decays, per unit of training time: weight_decay of plain SGD.",
     )
     @wraps(command)
     def wrapped(

@@ -41,6 +41,7 @@ SETTINGS = (
     "weight_decay",
     "stop_gradient",
     "runs",
+    "diverged",
     "other_objective",
     "features",
     "time",

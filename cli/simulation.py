@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +14,10 @@ from cli.commands import main, refuse_unused, unit_of
 from cli.options import grid_options, output_options, regime_options, source_input, time_option
 from cli.progress import Percentage, progress
 from cli.rendering import Output, note
+
+if TYPE_CHECKING:
+    from dynamics.comparison import Simulation
+    from dynamics.simulation import Experiment
 
 
 def training_options(command: Any) -> Any:
@@ -27,7 +32,11 @@ def training_options(command: Any) -> Any:
         help="With --learning-rate: how a gradient becomes a step.",
     )
     @click.option(
-        "--momentum", type=float, default=0.9, show_default=True, help="With --optimiser momentum: share of the last step."
+        "--momentum",
+        type=float,
+        default=0.9,
+        show_default=True,
+        help="With --optimiser momentum: share of the last step; a step counts learning rate / (1 - momentum) of time.",
     )
     @click.option(
         "--batch", type=int, metavar="N", help="With --learning-rate: draw N samples a step in place of exact moments."
@@ -63,7 +72,10 @@ def training_options(command: Any) -> Any:
     "--no-stop-gradient", is_flag=True, help="Differentiate the target as well (a control: the encoder only shrinks)."
 )
 @click.option(
-    "--until", type=float, metavar="T", help="Training time at which to end; by default a little after the predicted times."
+    "--until",
+    type=float,
+    metavar="T",
+    help="Time at which to end, in the unit of --time; by default a little after the predicted times.",
 )
 @click.option(
     "--first",
@@ -101,39 +113,42 @@ def simulate(
     lindyn simulate digits.npz --mask 0.5 --depth 3 --epsilon 0.02 --first 20 --output curves.csv
     lindyn simulate features.csv --start gaussian --learning-rate 0.05 --runs 32
     """
-    from dynamics.ensemble import run_all, seeds
-    from dynamics.network.population import population_of
-    from dynamics.reports.simulation import (
-        curves_table,
-        finished_well,
-        run_remarks,
-        source_remarks,
-        status_remarks,
-        summary_table,
-    )
-    from dynamics.reports.times import in_training
-    from dynamics.simulation import Experiment
-    from dynamics.workers import WorkerError
+    from dynamics.reports.simulation import experiments, finished_well
+    from dynamics.workers import interrupted_once
 
     output.check()
-    network = {"population": population_of(source), "regime": replace(regime, stop_gradient=not no_stop_gradient)}
-    settings = [
-        Experiment.of(setting, until=in_training(until, setting, time), **network, **how) for setting in grid.settings()
-    ]
-    experiments = [experiment for setting in settings for experiment in seeds(setting, runs)]
+    how["regime"] = replace(regime, stop_gradient=not no_stop_gradient)
+    planned = experiments(grid.settings(), source, runs=runs, time=time, until=until, **how)
+    with interrupted_once():
+        finished = _trained(planned, workers)
+        _write(output, source, finished, len(planned), time)
+    if len(finished) < len(planned) or not finished_well(finished):
+        sys.exit(1)
+
+
+def _trained(planned: Sequence[Experiment], workers: int | None) -> list[Simulation]:
+    """The runs that finished, with a progress bar; at least one."""
+    from dynamics.ensemble import run_all
+    from dynamics.workers import WorkerError
+
     try:
-        with progress(100 * len(experiments), "Training") as done:
+        with progress(100 * len(planned), "Training") as done:
             percent = Percentage(done)
-            finished = run_all(experiments, workers=workers, watch=percent, done=lambda _: percent.next())
+            finished = run_all(planned, workers=workers, watch=percent, done=lambda _: percent.next())
     except WorkerError as error:
         raise click.ClickException(str(error)) from None
     if not finished:
         raise click.ClickException("Interrupted before a run finished.")
+    return finished
+
+
+def _write(output: Output, source: Any, finished: Sequence[Simulation], asked: int, time: str) -> None:
+    """The summary to standard output, what is to be known to standard error, and the curves to the file."""
+    from dynamics.reports.simulation import curves_table, simulation_remarks, summary_table
+
     table = summary_table(finished, time=time)
     output.summarise(table, unit_of(time))
-    for line in (*source_remarks(source), *run_remarks(finished, asked=len(experiments)), *status_remarks(table)):
+    for line in simulation_remarks(source, finished, asked=asked, table=table):
         note(line)
     if output.path:
         output.keep(curves_table(finished, time=time))
-    if len(finished) < len(experiments) or not finished_well(finished):
-        sys.exit(1)

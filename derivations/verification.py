@@ -9,11 +9,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import filter as matching
-from os import cpu_count
 
 from derivations.statement import STATEMENTS, Statement, Verdict
 from dynamics.errors import LindynError
-from dynamics.workers import WorkerError, processes, submitted
+from dynamics.workers import WorkerError, cores, processes, submitted
 
 Task = tuple[str, int | None]
 """A statement's name and, for one of its mutants, which."""
@@ -99,7 +98,7 @@ def verify(
     """
     tasks = _tasks(statements, mutants)
     verdicts: dict[Task, Verdict] = {}
-    with closing(_examined(tasks, workers or cpu_count() or 1)) as examined:
+    with closing(_examined(tasks, workers or cores())) as examined:
         for task, verdict in examined:
             verdicts[task] = verdict
             done(verdict)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dynamics.certificate import Enclosures as Enclosures
     from dynamics.certificate import enclosures as enclosures
+    from dynamics.comparison import Simulation as Simulation
     from dynamics.critical_time import CriticalTimes as CriticalTimes
     from dynamics.critical_time import Elasticities as Elasticities
     from dynamics.critical_time import Expansion as Expansion
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from dynamics.reduced import mode_times as mode_times
     from dynamics.regime import Regime as Regime
     from dynamics.simulation import Experiment as Experiment
-    from dynamics.simulation import Simulation as Simulation
     from dynamics.simulation import simulate as simulate
     from dynamics.status import Status as Status
     from dynamics.table import Table as Table
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "certificate": ("Enclosures", "enclosures"),
+    "comparison": ("Simulation",),
     "critical_time": ("CriticalTimes", "Elasticities", "Expansion", "critical_times", "elasticities", "expansion"),
     "ensemble": ("Ensemble", "run_all", "seeds"),
     "errors": ("LindynError", "ParameterError", "TableError"),
@@ -69,7 +70,7 @@ _MODULES = {
     "objectives": ("Objective", "jepa", "mae", "supervised"),
     "reduced": ("ModeTimes", "mode_times"),
     "regime": ("Regime",),
-    "simulation": ("Experiment", "Simulation", "simulate"),
+    "simulation": ("Experiment", "simulate"),
     "status": ("Status",),
     "table": ("Table",),
     "trajectory": ("Trajectories", "amplitude", "amplitude_around", "trajectories"),

@@ -6,18 +6,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from os import cpu_count
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dynamics.checks import whole_number
+from dynamics.comparison import Simulation
 from dynamics.features import FloatArray
 from dynamics.network.outcome import Outcome
-from dynamics.simulation import Experiment, Simulation
-from dynamics.table import Columns, Tabular, cells
-from dynamics.workers import WorkerError, processes, stop, submitted
+from dynamics.simulation import Experiment
+from dynamics.table import Columns, Tabular, known
+from dynamics.workers import WorkerError, cores, interrupted_once, processes, stop, submitted
 
 FEW = 2
 """Runs that are made one after the other in this process: new processes would take longer to start."""
@@ -47,7 +45,7 @@ def run_all(
     watch
         Called with the share of a run that has passed, where runs are made in this process.
 
-    Ctrl-C ends the runs: one in this process is returned as far as it came, those in other processes are not.
+    Ctrl-C ends the runs: those that finished are returned; of a single one what it computed.
 
     Raises
     ------
@@ -57,10 +55,11 @@ def run_all(
         If a process is killed.
     """
     few = len(experiments) <= FEW
-    count = whole_number("workers", workers, 1) if workers is not None else 1 if few else cpu_count() or 1
-    if count == 1 or not experiments:
-        return _one_by_one(experiments, done, watch)
-    return _side_by_side(experiments, min(count, len(experiments)), done)
+    count = whole_number("workers", workers, 1) if workers is not None else 1 if few else cores()
+    with interrupted_once():
+        if count == 1 or not experiments:
+            return _one_by_one(experiments, done, watch)
+        return _side_by_side(experiments, min(count, len(experiments)), done)
 
 
 def _one_by_one(
@@ -68,9 +67,12 @@ def _one_by_one(
 ) -> list[Simulation]:
     finished: list[Simulation] = []
     for experiment in experiments:
-        finished.append(experiment.run(watch))
-        done(finished[-1])
-        if finished[-1].ending.outcome is Outcome.INTERRUPTED:
+        run = experiment.run(watch)
+        interrupted = run.ending.outcome is Outcome.INTERRUPTED
+        if not interrupted or len(experiments) == 1:
+            finished.append(run)
+            done(run)
+        if interrupted:
             break
     return finished
 
@@ -79,9 +81,10 @@ def _side_by_side(experiments: Sequence[Experiment], count: int, done: Callable[
     finished: dict[Future[Simulation], Simulation] = {}
     with processes(count) as pool:
         answers = submitted(pool, _run, [experiment.light() for experiment in experiments])
+        sent = dict(zip(answers, experiments, strict=True))
         try:
             for answer in as_completed(answers):
-                finished[answer] = answer.result()
+                finished[answer] = replace(answer.result(), experiment=sent[answer])
                 done(finished[answer])
         except BrokenProcessPool:
             raise WorkerError("A process that trained networks was killed; run again, perhaps with fewer workers.") from None
@@ -91,7 +94,8 @@ def _side_by_side(experiments: Sequence[Experiment], count: int, done: Callable[
 
 
 def _run(experiment: Experiment) -> Simulation:
-    return experiment.run()
+    run = experiment.run()
+    return replace(run, experiment=experiment.without_rows())
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +105,7 @@ class Ensemble(Tabular):
     Attributes
     ----------
     runs
-        At least one, all of one objective, start and source.
+        At least one, all of one objective, start, training and source. Those that diverged count as ``diverged`` alone.
     """
 
     runs: Sequence[Simulation]
@@ -112,30 +116,39 @@ class Ensemble(Tabular):
         beside = {name: told.pop(name) for name in ("asymptote", "critical_time", "status")}
         for name in ("final_amplitude", "simulated_time", "ratio", "simulated_status"):
             del told[name]
+        counted = [run for run in self.runs if run.ending.outcome is not Outcome.DIVERGED]
+        features = len(self.runs[0].time)
         amplitude, time, ratio = (
-            np.stack([getattr(run, name) for run in self.runs]) for name in ("amplitude", "time", "ratio")
+            np.array([getattr(run, name) for run in counted]).reshape(-1, features) for name in ("amplitude", "time", "ratio")
         )
-        reached = np.isfinite(time)
-        time = np.where(reached, time, np.nan)
         return told | {
             "asymptote": beside["asymptote"],
-            "final_amplitude": amplitude.mean(axis=0),
-            "final_amplitude_sd": _spread(amplitude),
+            "final_amplitude": known(_mean(amplitude)),
+            "final_amplitude_sd": known(_spread(amplitude)),
             "critical_time": beside["critical_time"],
-            "simulated_time": _mean(time),
-            "simulated_time_sd": _spread(time),
-            "ratio": _mean(ratio),
+            "simulated_time": known(_mean(time)),
+            "simulated_time_sd": known(_spread(time)),
+            "ratio": known(_mean(ratio)),
             "status": beside["status"],
-            "reached": reached.sum(axis=0),
-            "runs": np.full(len(beside["status"]), len(self.runs)),
+            "reached": np.isfinite(time).sum(axis=0),
+            "runs": np.full(features, len(counted)),
+            "diverged": np.full(features, len(self.runs) - len(counted)),
         }
 
 
-def _mean(values: FloatArray) -> npt.NDArray[Any]:
-    """Over the runs that have a value; an empty cell where none has."""
-    return cells([column[np.isfinite(column)].mean() if np.isfinite(column).any() else None for column in values.T])
+def _mean(values: FloatArray) -> FloatArray:
+    """Over the runs that have a value; nan where none has."""
+    counted = np.isfinite(values)
+    count = counted.sum(axis=0)
+    total = np.where(counted, values, 0.0).sum(axis=0)
+    mean: FloatArray = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return mean
 
 
-def _spread(values: FloatArray) -> npt.NDArray[Any]:
-    """Standard deviation over the runs that have a value; an empty cell where fewer than two have."""
-    return cells([column[np.isfinite(column)].std(ddof=1) if np.isfinite(column).sum() > 1 else None for column in values.T])
+def _spread(values: FloatArray) -> FloatArray:
+    """Standard deviation over the runs that have a value; nan where fewer than two have."""
+    counted = np.isfinite(values)
+    count = counted.sum(axis=0)
+    distance = np.where(counted, values, 0.0) - np.where(counted, _mean(values), 0.0)
+    spread: FloatArray = np.where(count > 1, np.sqrt((distance**2).sum(axis=0) / np.maximum(count - 1, 1)), np.nan)
+    return spread

@@ -130,7 +130,7 @@ def _complete(**given: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         with np.errstate(over="ignore"):
             rho = lam / sigma / sigma
     else:
-        _require("rho", rho, np.sign(lam) == np.sign(rho), "of the same sign as lambda")
+        _require("rho", rho, np.sign(lam) == np.sign(rho), "of the same sign as lambda (for a lambda of 0 give sigma instead)")
         if sigma is None:
             _require("lambda", lam, lam != 0, "non-zero when rho is given without sigma, because rho = lambda / sigma^2")
             sigma = _root_ratio(lam, rho)

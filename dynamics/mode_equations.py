@@ -30,6 +30,9 @@ NEAR = 0.35
 TURNING = 1e-9
 """Growth, over its value without saturation, at which a feature counts as about to turn back."""
 
+STANDING = 1e-14
+"""Growth, over its value without saturation, that rounding leaves of a start on the unstable fixed point."""
+
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -128,7 +131,7 @@ class Curve:
         lost = ~np.isfinite(self.end)
         coming = ~lost & ~self.already(fraction)
         way = self[coming]
-        lost[coming] = way.at(way.start()).room <= 0
+        lost[coming] = way.at(way.start()).room <= STANDING
         return lost
 
     def at(self, distance: FloatArray, time: FloatArray | None = None) -> Place:

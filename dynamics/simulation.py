@@ -1,16 +1,17 @@
-"""One run of the real network, from its start to its end, laid beside what the theory predicts."""
+"""Training the real network once: from what, how, and for how long."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil
+from math import ceil, log, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dynamics.checks import check_epsilon, check_fraction, check_positive, whole_number
+from dynamics.comparison import Simulation
 from dynamics.critical_time import CriticalTimes, critical_times
 from dynamics.errors import LindynError, ParameterError
 from dynamics.features import Features, FloatArray
@@ -22,16 +23,13 @@ from dynamics.network.flow import Flow
 from dynamics.network.gradients import Gradients, product
 from dynamics.network.integration import integrate
 from dynamics.network.moments import Moments
-from dynamics.network.observables import Curves, Observer
-from dynamics.network.outcome import Ending, Outcome
+from dynamics.network.observables import Observer
 from dynamics.network.population import Data, Population, population_of
 from dynamics.network.stability import stable_learning_rate
-from dynamics.network.starts import ALIGNED, Start, start_from
+from dynamics.network.starts import Start, start_from
 from dynamics.network.threads import threads_for
 from dynamics.objectives import Objective
 from dynamics.regime import PLAIN, Regime
-from dynamics.status import Status, StatusArray, words
-from dynamics.table import Columns, Tabular, known
 from dynamics.trajectory import trajectories
 
 if TYPE_CHECKING:
@@ -40,14 +38,17 @@ if TYPE_CHECKING:
 FIRST_LEARNED = 20
 """A run lasts by default until so many features are learned: those of tiny lambda would take forever."""
 
-LEARNED, MARGIN = 0.9, 1.3
-"""Share of its asymptote that the last of these is predicted to reach, and how much longer than that a run lasts by default."""
+LEARNED = 0.9
+"""Share of its asymptote that the last of these is predicted to reach."""
 
-MIXED = 0.01
-"""Off-diagonal share of the encoder at the end above which features have mixed enough to be said."""
+MARGIN = 1.3
+"""How many times longer than that a run lasts by default."""
 
-NAMED = 8
-"""Features named in a remark, at most."""
+LOOSE, LOOSE_MARGIN = ("haar", "gaussian"), 4.0
+"""Starts of which the predictions are only a guide, and how many times longer their runs last."""
+
+ADAM_WAYS = 10.0
+"""Default time of a run with Adam, which moves about one a unit of its time, over the greatest layer at the predicted end."""
 
 MOST_STEPS = 1e10
 """Steps of gradient descent beyond which a run is refused: days, for the smallest network."""
@@ -82,7 +83,10 @@ class Experiment:
             if np.ndim(value):
                 raise ParameterError(name, f"an array of shape {np.shape(value)}", "one number for a network")
         if not self.regime.stop_gradient and not self.objective.target_depth:
-            raise LindynError(f"{self.objective.name} predicts the input itself, so there is no gradient of a target to stop.")
+            raise LindynError(
+                f"{self.objective.name} predicts the input itself, so there is no gradient of a target to stop; without a"
+                " stop-gradient ask for the objective jepa alone."
+            )
         if not self.regime.stop_gradient and self.regime.teacher_rate is not None:
             raise LindynError("A teacher is never differentiated: no stop-gradient goes without teacher_rate.")
 
@@ -111,6 +115,57 @@ class Experiment:
         """Training time at which the run ends."""
         if self.until is not None:
             return self.until
+        if self.training is not None and not self.training.has_flow_time:
+            largest = max(float(np.abs(self.predicted.asymptote).max()), self.epsilon)
+            return float(ADAM_WAYS * largest ** (1.0 / self.objective.depth))
+        return self._flow_horizon() * self._slowdown()
+
+    @property
+    def momentum(self) -> float:
+        """Of the heavy ball; 0 without it."""
+        return self.training.momentum if self.training is not None and self.training.optimiser == "momentum" else 0.0
+
+    @cached_property
+    def stable_rate(self) -> float:
+        """Learning rate up to which plain gradient descent is stable at the predicted end: 2 over the fastest rate there."""
+        gradients, regime = Gradients(self.objective, self.population.moments), replace(self.regime, teacher_rate=None)
+        return stable_learning_rate(gradients, regime, self.features.rho, self.predicted.asymptote)
+
+    def run(self, watch: Callable[[float], None] = lambda share: None) -> Simulation:
+        """Train the network; ``watch`` is called with the share of the time that has passed."""
+        with threads_for(len(self.features)):
+            return self._run(np.random.default_rng(self.seed), lambda time: watch(min(time / self.horizon, 1.0)))
+
+    def light(self) -> Experiment:
+        """The same, without the rows that it has no use for, to be sent to another process."""
+        uses_rows = self.training is not None and self.training.batch is not None
+        return self if uses_rows else self.without_rows()
+
+    def without_rows(self) -> Experiment:
+        """The same, of the moments alone."""
+        return replace(self, population=self.population.without_rows())
+
+    def _run(self, generator: np.random.Generator, watch: Callable[[float], None]) -> Simulation:
+        start = self._start(generator)
+        gradients = Gradients(self.objective, self.population.moments, stop_gradient=self.regime.stop_gradient)
+        observer = self._observer(start, gradients)
+        asymptote = self.predicted.asymptote
+        crossings = Crossings(
+            self.fraction * (np.abs(asymptote) if start.by_norm else asymptote),
+            observer.amplitude(product(start.layers[: self.objective.depth])),
+        )
+        if self.training is None:
+            flow = Flow(gradients, self.regime, start.layers, self.horizon)
+            ending, layers = integrate(flow, observer, crossings, until=self.horizon, shortest=self._shortest(), watch=watch)
+        else:
+            network = Descent(gradients, self.regime, self.training, start.layers, self._batches(generator))
+            ending, layers = descend(
+                network, observer, crossings, steps=self._steps(), time_step=self.training.time_step, watch=watch
+            )
+        return Simulation(self, start, observer.curves(), crossings.time, layers, ending)
+
+    def _flow_horizon(self) -> float:
+        """A little longer than the flow takes to learn the features that matter; or for as long as anything moves."""
         learned = self._predicted(max(self.fraction, LEARNED)).time[: self.first]
         times = np.sort(learned[np.isfinite(learned) & (learned > 0.0)])
         if not len(times):
@@ -121,27 +176,19 @@ class Experiment:
                 "Every critical time exceeds what a double can hold, so a run would never end; raise epsilon, or ask"
                 " critical-time, which answers in logarithms."
             )
-        return MARGIN * float(times[: self.first or FIRST_LEARNED][-1])
+        margin = LOOSE_MARGIN if isinstance(self.start, str) and self.start in LOOSE else MARGIN
+        return margin * float(times[: self.first or FIRST_LEARNED][-1])
 
-    def run(self, watch: Callable[[float], None] = lambda share: None) -> Simulation:
-        """Train the network; ``watch`` is called with the share of the time that has passed."""
-        generator = np.random.default_rng(self.seed)
-        start = self._start(generator)
-        gradients = Gradients(self.objective, self.population.moments, stop_gradient=self.regime.stop_gradient)
-        observer = self._observer(start, gradients)
-        first = observer.amplitude(product(start.layers[: self.objective.depth]))
-        asymptote = self.predicted.asymptote
-        crossings = Crossings(self.fraction * (np.abs(asymptote) if start.by_norm else asymptote), first)
-        with threads_for(len(self.features)):
-            ending, layers = self._train(
-                gradients, observer, crossings, start, generator, lambda t: watch(min(t / self.horizon, 1.0))
-            )
-        return Simulation(self, start, observer.curves(), crossings.time, layers, ending)
+    def _slowdown(self) -> float:
+        """How many times longer than the flow the heavy ball takes to grow at the fastest rate; 1 without momentum.
 
-    def light(self) -> Experiment:
-        """The same, without the rows that it has no use for, to be sent to another process."""
-        uses_rows = self.training is not None and self.training.batch is not None
-        return self if uses_rows else replace(self, population=self.population.without_rows())
+        The growth a step is the greater root z of z^2 - (1 + m + s) z + m, with s the rate times the learning rate.
+        """
+        if self.training is None or not self.momentum or not np.isfinite(self.stable_rate):
+            return 1.0
+        m, s = self.momentum, 2.0 * self.training.learning_rate / self.stable_rate
+        whole = 1.0 + m + s
+        return s / ((1.0 - m) * log((whole + sqrt(whole**2 - 4.0 * m)) / 2.0))
 
     def _predicted(self, fraction: float) -> CriticalTimes | ModeTimes:
         if self.regime.plain or not self.regime.stop_gradient:
@@ -161,30 +208,7 @@ class Experiment:
     def _observer(self, start: Start, gradients: Gradients) -> Observer:
         expected = int((self.predicted.time <= self.horizon).sum())
         scale = np.maximum(np.abs(self.predicted.asymptote), self.epsilon)
-        return Observer(start, gradients, scale, self.horizon, resolution=max(1, expected) / self.points)
-
-    def _train(
-        self,
-        gradients: Gradients,
-        observer: Observer,
-        crossings: Crossings,
-        start: Start,
-        generator: np.random.Generator,
-        watch: Callable[[float], None],
-    ) -> tuple[Ending, FloatArray]:
-        if self.training is None:
-            flow = Flow(gradients, self.regime, start.layers, self.horizon)
-            return integrate(
-                flow,
-                observer,
-                crossings,
-                until=self.horizon,
-                shortest=self._shortest(),
-                watch=watch,
-            )
-        network = Descent(gradients, self.regime, self.training, start.layers, self._batches(generator))
-        time_step = self.training.time_step
-        return descend(network, observer, crossings, steps=self._steps(), time_step=time_step, watch=watch)
+        return Observer(start, gradients, scale, self.horizon, resolution=1.0 / self.points, ways=max(1, expected))
 
     def _steps(self) -> int:
         """Steps of gradient descent to the end of the run."""
@@ -204,142 +228,6 @@ class Experiment:
         """A time below the first critical time."""
         times = self.predicted.time
         return 1e-3 * float(times[(times > 0.0) & np.isfinite(times)].min(initial=self.horizon))
-
-
-@dataclass(frozen=True, eq=False)
-class Simulation(Tabular):
-    """A network after its run, beside what was predicted; arrays of shape ``(features,)``.
-
-    Attributes
-    ----------
-    experiment
-        What was run; ``experiment.predicted`` holds the predicted times, asymptotes and their status.
-    start
-        Where it started, and how amplitudes were read.
-    curves
-        What was seen on the way.
-    time
-        Training time at which each feature first reached ``fraction`` of its *predicted* asymptote, found between the steps;
-        ``inf`` if it did not within the run. Under gradient descent it is steps times the learning rate (and by momentum).
-    layers
-        The last layers, shape ``(depth + predictor_depth, d, d)``.
-    ending
-        How the run ended.
-    """
-
-    experiment: Experiment
-    start: Start
-    curves: Curves
-    time: FloatArray
-    layers: FloatArray
-    ending: Ending
-
-    @cached_property
-    def amplitude(self) -> FloatArray:
-        """Encoder amplitude of every feature at the end, as the start has it read."""
-        curves = self.curves
-        last: FloatArray = (curves.norm if self.start.by_norm else curves.amplitude)[:, -1]
-        return last
-
-    @cached_property
-    def status(self) -> StatusArray:
-        """A `Status` a feature: what became of it in the run."""
-        expected = self.experiment.predicted
-        status = np.full(len(self.time), Status.REACHED, dtype=object)
-        status[self.time == 0.0] = Status.ALREADY_REACHED
-        status[np.isinf(self.time)] = Status.NOT_REACHED
-        hopeless = expected.asymptote == 0.0
-        status[hopeless] = expected.status[hopeless]
-        return status
-
-    @cached_property
-    def ratio(self) -> FloatArray:
-        """Simulated over predicted critical time; nan where there are no two of them, or no flow time to compare."""
-        training, predicted = self.experiment.training, self.experiment.predicted.time
-        both = np.isfinite(self.time) & np.isfinite(predicted) & (predicted > 0.0)
-        if training is not None and not training.has_flow_time:
-            both[:] = False
-        ratio: FloatArray = np.where(both, self.time, np.nan) / np.where(both, predicted, 1.0)
-        return ratio
-
-    def columns(self) -> Columns:
-        """The standard columns of the prediction, and beside each of its numbers what the run gave."""
-        told = self.experiment.predicted.columns()
-        status = told.pop("status")
-        del told["log10_critical_time"]
-        asymptote, critical_time = told.pop("asymptote"), told.pop("critical_time")
-        return told | {
-            "asymptote": asymptote,
-            "final_amplitude": self.amplitude,
-            "critical_time": critical_time,
-            "simulated_time": self.time,
-            "ratio": known(self.ratio),
-            "status": status,
-            "simulated_status": words(self.status),
-        }
-
-    def remarks(self) -> list[str]:
-        """What a reader should know beside the table; one sentence each."""
-        found = (self._end(), self._stability(), self._alignment(), self._mixing(), self._losses(), self._comparison())
-        return [text for text in found if text]
-
-    def _end(self) -> str:
-        return "" if self.ending.outcome is Outcome.COMPLETED else f"{self.ending.outcome.value}: {self.ending.sentence}"
-
-    def _stability(self) -> str:
-        run = self.experiment
-        if run.training is None or not run.training.has_flow_time or not run.regime.stop_gradient:
-            return ""
-        gradients = Gradients(run.objective, run.population.moments)
-        limit = stable_learning_rate(
-            gradients, replace(run.regime, teacher_rate=None), run.features.rho, run.predicted.asymptote
-        )
-        if run.training.time_step < limit:
-            return ""
-        return (
-            f"Beyond a learning rate of about {limit:.3g} gradient descent is unstable at the predicted end in some direction"
-            " of the matrices, and may end elsewhere."
-        )
-
-    def _alignment(self) -> str:
-        if self.start.by_norm:
-            return (
-                "A Gaussian start is neither balanced nor aligned: amplitudes are norms of columns of W, and the predictions"
-                " are those of a balanced, aligned start of the same epsilon."
-            )
-        if self.start.misalignment <= ALIGNED:
-            return ""
-        return (
-            "The predictor does not undo the encoder's directions at the start: features mix, and some may never be learned."
-            " The predictions are those of an aligned start, such as balanced."
-        )
-
-    def _mixing(self) -> str:
-        if self.start.by_norm or self.curves.off_diagonal[-1] <= MIXED:
-            return ""
-        return (
-            "Features have mixed by the end (off_diagonal in the curves), so final amplitudes can lie far from the asymptotes,"
-            " which are those of features that stay apart."
-        )
-
-    def _losses(self) -> str:
-        learned = np.isfinite(self.time)
-        below = np.abs(self.amplitude) < self.experiment.fraction * np.abs(self.experiment.predicted.asymptote)
-        labels = np.array(self.experiment.features.labels(), dtype=object)[learned & below]
-        if not len(labels):
-            return ""
-        named = ", ".join(labels[:NAMED]) + (", ..." if len(labels) > NAMED else "")
-        return f"Learned, and below the threshold again at the end: {len(labels)} ({named})."
-
-    def _comparison(self) -> str:
-        run = self.experiment
-        if not run.regime.stop_gradient:
-            return (
-                "The target is differentiated as well (a control): the predictions are those of training with a stop-gradient."
-            )
-        if run.training is not None and not run.training.has_flow_time:
-            return "Adam has no gradient-flow time: its times are steps times the learning rate; compare the order."
-        return ""
 
 
 def simulate(

@@ -40,9 +40,9 @@ _MESSAGES = {
         "dies out. A feature with lambda < 0 is learned only when the predictor starts with the opposite sign."
     ),
     Status.COLLAPSES: (
-        "The feature is lost, its amplitude decays to 0: the predictor starts too strong for it (rho < sqrt(c), c the square "
-        "of the predictor layer less that of the encoder layer), or weight decay is above the fold, or the start is below the "
-        "unstable fixed point. Lower the predictor's start or the weight decay, or raise epsilon."
+        "The feature is lost, its amplitude decays to 0: the predictor starts too strong for it (rho < sqrt(c), c the square of"
+        " the predictor layer less that of the encoder layer), or weight decay is above the fold, or the start is at or below"
+        " the unstable fixed point. Lower the predictor's start or the weight decay, or raise epsilon."
     ),
     Status.NOT_PREDICTED: (
         "Weight decay on layers that start unbalanced, with a teacher or with an encoder that does not grow all the way: no"
@@ -50,7 +50,8 @@ _MESSAGES = {
         " network."
     ),
     Status.NOT_REACHED: (
-        "The run ended before the feature reached fraction * asymptote; simulate longer, or see the outcome of the run."
+        "The feature did not come to fraction * predicted asymptote within the run: it needs longer, or never gets there; the"
+        " remarks on the run tell."
     ),
 }
 

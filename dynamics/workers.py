@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
-from os import _exit, environ
-from threading import Thread
+from threading import Thread, current_thread, main_thread
+from types import FrameType
 from typing import TypeVar
 
 Task = TypeVar("Task")
@@ -18,8 +19,17 @@ THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB
 """What linear algebra reads its number of threads from."""
 
 
+MOST = 61
+"""Processes that every system can wait for."""
+
+
 class WorkerError(RuntimeError):
     """A process ended before it answered."""
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, MOST)
 
 
 @contextmanager
@@ -40,6 +50,25 @@ def stop(pool: ProcessPoolExecutor) -> None:
     pool.shutdown(wait=False, cancel_futures=True)
     for child in children:
         child.kill()
+
+
+@contextmanager
+def interrupted_once() -> Iterator[None]:
+    """Let Ctrl-C raise once; what the block then does to end well is not interrupted again."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler or current_thread() is not main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def submitted(pool: ProcessPoolExecutor, work: Callable[[Task], Answer], tasks: Iterable[Task]) -> list[Future[Answer]]:
@@ -67,13 +96,13 @@ def _uninterrupted() -> Iterator[None]:
 @contextmanager
 def _single_threaded() -> Iterator[None]:
     """Let the libraries of linear algebra that load meanwhile use one thread, unless the user says otherwise."""
-    added = [name for name in THREADS if name not in environ]
-    environ.update(dict.fromkeys(added, "1"))
+    added = [name for name in THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(added, "1"))
     try:
         yield
     finally:
         for name in added:
-            del environ[name]
+            del os.environ[name]
 
 
 def _follow_parent() -> None:
@@ -86,4 +115,4 @@ def _end_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()
-        _exit(1)
+        os._exit(1)

@@ -9,7 +9,7 @@ import numpy as np
 from dynamics.checks import whole_number
 from dynamics.errors import ParameterError
 from dynamics.features import FloatArray
-from dynamics.network.moments import Moments
+from dynamics.network.moments import Moments, SampleMoments
 
 
 class Batches(ABC):
@@ -18,10 +18,9 @@ class Batches(ABC):
     def __init__(self, size: int, generator: np.random.Generator) -> None:
         self._size, self._generator = whole_number("batch", size, 1), generator
 
-    def draw(self) -> Moments:
+    def draw(self) -> SampleMoments:
         """The second moments of a fresh batch, about the means of the population."""
-        x, y = self._pairs()
-        return Moments.of_batch(x, y)
+        return SampleMoments(*self._pairs())
 
     @abstractmethod
     def _pairs(self) -> tuple[FloatArray, FloatArray]:

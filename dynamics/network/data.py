@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,7 +11,16 @@ from dynamics.feature_basis import FeatureBasis
 from dynamics.features import FloatArray
 from dynamics.network.batches import Batches
 from dynamics.network.moments import Moments
-from dynamics.views import UNMASKED, Masking, Views
+from dynamics.views import Masking, Views
+
+Mask = npt.NDArray[np.bool_]
+
+SHOWN: dict[str, Callable[[Mask, Callable[[], Mask]], Mask]] = {
+    "full": lambda mask, draw: np.ones_like(mask),
+    "independent": lambda mask, draw: draw(),
+    "complementary": lambda mask, draw: ~mask,
+}
+"""What y shows, by the name of the target: from the mask of x, and another one of the same probability if it is drawn."""
 
 
 def moments_of_views(views: Views, basis: FeatureBasis) -> Moments:
@@ -31,10 +42,11 @@ def _covariance_of_y(views: Views, basis: FeatureBasis) -> FloatArray:
 
 
 def _target_masking(views: Views) -> Masking:
-    if views.target == "full":
-        return UNMASKED
-    shown = views.keep if views.target == "independent" else 1.0 - views.keep
-    return Masking(shown * shown, shown * (1.0 - shown))
+    """What the masks of y make of its second moment: from the share of all pairs of masks in which y shows an entry."""
+    hidden_shown, probability = np.array([False, True]), np.array([1.0 - views.keep, views.keep])
+    mask, other = np.meshgrid(hidden_shown, hidden_shown)
+    share = float(np.outer(probability, probability)[SHOWN[views.target](mask, lambda: other)].sum())
+    return Masking(share * share, share * (1.0 - share))
 
 
 class DataBatches(Batches):
@@ -47,16 +59,10 @@ class DataBatches(Batches):
     def _pairs(self) -> tuple[FloatArray, FloatArray]:
         rows = self._generator.integers(self._views.count, size=self._size)
         x, y = self._views.centred(rows, self._basis.moments.columns_kept, self._basis.moments.means)
-        x, y = self._masked(x, y)
+        if self._views.keep < 1.0:
+            mask = self._mask(x.shape)
+            x, y = x * mask, y * SHOWN[self._views.target](mask, lambda: self._mask(y.shape))
         return x @ self._basis.directions, y @ self._basis.directions
 
-    def _masked(self, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        views = self._views
-        if views.keep == 1.0:
-            return x, y
-        shown = self._mask(x.shape)
-        hides = {"full": None, "independent": self._mask, "complementary": lambda _: ~shown}[views.target]
-        return x * shown, y if hides is None else y * hides(y.shape)
-
-    def _mask(self, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+    def _mask(self, shape: tuple[int, ...]) -> Mask:
         return self._generator.random(shape) < self._views.keep

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import expm1
+from math import ceil, exp, expm1
 
 import numpy as np
 
@@ -16,14 +15,18 @@ from dynamics.network.batches import Batches
 from dynamics.network.crossings import Crossings
 from dynamics.network.gradients import Gradients, product
 from dynamics.network.observables import Observer
+from dynamics.network.optimisers import OPTIMISERS
 from dynamics.network.outcome import Ending, Outcome
 from dynamics.regime import Regime
 
-LONGEST_CHUNK = 1024
-"""Steps between two looks at the network, at most; fewer where something moves."""
+LONGEST_CHUNK, CHUNK_WORK = 1024, 1e10
+"""Steps between two looks at the network, and multiplications, about a second of them; fewer where something moves."""
 
-RECENT, OSCILLATION = 13, 1e-3
-"""Amplitudes looked back on at the end, one a step, and the share of its way by which a feature must not go forth and back."""
+RECENT = 256
+"""Amplitudes looked back on at the end, one a step."""
+
+OSCILLATION, LASTING = 1e-3, 0.75
+"""A feature oscillates if it swings by more than the one share of its way, and later swings are the other of earlier ones."""
 
 EXPLODED = 1e6
 """Amplitude, in units of the largest that a feature is expected to reach, beyond which a run has diverged."""
@@ -41,8 +44,9 @@ class GradientDescent:
         ``plain``; ``momentum`` (heavy ball); ``adam``, whose steps of about one learning rate a coordinate, taken here in the
         coordinates of the features, have no gradient-flow time.
     momentum
-        Share of the last step that is taken again, in [0, 1). It speeds plateaus up by 1 / (1 - momentum), which the time
-        counts.
+        Share of the last step that is taken again, in [0, 1). The time counts a step for 1 / (1 - momentum) learning rates;
+        that is the speed-up of growth at a rate h as long as learning_rate * h is small against (1 - momentum)^2. The exact
+        factor z by which a step makes grow is the larger root of z^2 - (1 + momentum + learning_rate * h) z + momentum = 0.
     batch
         Samples a step; None for the exact moments.
     """
@@ -71,69 +75,10 @@ class GradientDescent:
         return self.optimiser != "adam"
 
 
-class Optimiser(ABC):
-    """Turns a descent direction into a step, in place."""
-
-    def __init__(self, training: GradientDescent, rates: FloatArray, shape: tuple[int, ...]) -> None:
-        self._training, self._rates = training, training.learning_rate * rates[:, None, None]
-        self._uniform = float(self._rates.flat[0]) if np.ptp(rates) == 0.0 else None
-
-    @abstractmethod
-    def step(self, layers: FloatArray, descent: FloatArray) -> None:
-        """Move the layers; ``descent`` may be overwritten."""
-
-    @property
-    def scale(self) -> float | FloatArray:
-        """Learning rates of the layers, one number where they agree."""
-        return self._rates if self._uniform is None else self._uniform
-
-
-class Plain(Optimiser):
-    """layers += rate * descent."""
-
-    def step(self, layers: FloatArray, descent: FloatArray) -> None:
-        descent *= self.scale
-        layers += descent
-
-
-class Momentum(Optimiser):
-    """Heavy ball: the last step once more, times the momentum, plus the plain step."""
-
-    def __init__(self, training: GradientDescent, rates: FloatArray, shape: tuple[int, ...]) -> None:
-        super().__init__(training, rates, shape)
-        self._last = np.zeros(shape)
-
-    def step(self, layers: FloatArray, descent: FloatArray) -> None:
-        descent *= self.scale
-        self._last *= self._training.momentum
-        self._last += descent
-        layers += self._last
-
-
-class Adam(Optimiser):
-    """Every coordinate in units of its own root mean square gradient (Kingma and Ba 2015; beta 0.9 and 0.999)."""
-
-    FIRST, SECOND, TINY = 0.9, 0.999, 1e-8
-
-    def __init__(self, training: GradientDescent, rates: FloatArray, shape: tuple[int, ...]) -> None:
-        super().__init__(training, rates, shape)
-        self._mean, self._square, self._steps = np.zeros(shape), np.zeros(shape), 0
-
-    def step(self, layers: FloatArray, descent: FloatArray) -> None:
-        self._steps += 1
-        self._mean += (1.0 - self.FIRST) * (descent - self._mean)
-        self._square += (1.0 - self.SECOND) * (descent * descent - self._square)
-        size = np.sqrt(self._square / (1.0 - self.SECOND**self._steps)) + self.TINY
-        layers += self.scale / (1.0 - self.FIRST**self._steps) * self._mean / size
-
-
-OPTIMISERS: dict[str, type[Optimiser]] = {"plain": Plain, "momentum": Momentum, "adam": Adam}
-
-
 class Descent:
     """The network under gradient descent: `differentiate` and `move` make a step.
 
-    Weight decay shrinks the layers beside the optimiser's step (decoupled), by ``weight_decay`` times the time of the step.
+    Weight decay shrinks the layers beside the optimiser's step (decoupled), as the flow does in the time of the step.
     """
 
     def __init__(
@@ -145,10 +90,10 @@ class Descent:
         taught = regime.teacher_rate is not None and objective.target_depth > 0
         self.teacher = layers[: objective.target_depth].copy() if taught else None
         self._followed = -expm1(-float(regime.teacher_rate or 0.0) * training.time_step)
-        rates = np.ones(len(layers))
-        rates[objective.depth :] = regime.predictor_rate
-        self._optimiser = OPTIMISERS[training.optimiser](training, rates, layers.shape)
-        self._decay = float(regime.weight_decay) * training.time_step
+        rates = np.full(len(layers), training.learning_rate)
+        rates[objective.depth :] *= regime.predictor_rate
+        self._optimiser = OPTIMISERS[training.optimiser](rates, training.momentum, layers.shape)
+        self._kept = exp(-float(regime.weight_decay) * training.time_step)
         self._batches = batches
         self.exact = batches is None
 
@@ -160,8 +105,8 @@ class Descent:
 
     def move(self) -> None:
         """One step along it, and the teacher's."""
-        if self._decay:
-            self.layers *= 1.0 - self._decay
+        if self._kept < 1.0:
+            self.layers *= self._kept
         self._optimiser.step(self.layers, self.gradients.descent)
         if self.teacher is not None:
             self.teacher += self._followed * (self.layers[: len(self.teacher)] - self.teacher)
@@ -169,6 +114,11 @@ class Descent:
     def target(self) -> FloatArray | None:
         """The teacher's product, or None for the encoder itself."""
         return None if self.teacher is None else product(self.teacher)
+
+    def seen(self) -> tuple[FloatArray, FloatArray | None]:
+        """Layers and target as they are now, whatever moves later."""
+        target = self.target()
+        return self.layers.copy(), None if target is None else target.copy()
 
 
 def descend(
@@ -184,32 +134,31 @@ def descend(
 
     Amplitudes are kept at every step within a chunk, so that crossings are found between neighbouring steps.
     """
-    done, length, recent = 0, 1, np.empty((0, len(observer.scale)))
-    kept, target = network.layers.copy(), network.target()
-    observer.offer(0.0, kept, target)
+    state = (0, *network.seen())
+    length, longest = 1, min(_longest_chunk(network.layers), ceil(observer.resolution * steps))
+    recent = np.empty((0, len(observer.scale)))
+    observer.offer(0.0, *state[1:])
     ending = Ending(Outcome.COMPLETED)
     try:
-        while done < steps:
+        while (done := state[0]) < steps:
             length = min(length, steps - done)
             history = _chunk(network, observer, length)
             if not _bounded(history, observer.scale):
                 ending = Ending(Outcome.DIVERGED, f"Between the steps {done} and {done + length}")
                 break
-            done += length
             recent = np.concatenate([recent[:-1], history])[-RECENT:]
-            crossings.found_in(history, time_step * np.arange(done - length, done + 1, dtype=np.float64))
-            kept, target = network.layers.copy(), network.target()
-            observer.offer(time_step * done, kept, target)
-            watch(time_step * done)
-            moved = float(np.abs((history[-1] - history[0]) / observer.scale).max()) / observer.resolution
-            length = _next_length(length, moved)
+            crossings.found_in(history, time_step * np.arange(done, done + length + 1, dtype=np.float64))
+            state = (done + length, *network.seen())
+            observer.offer(time_step * state[0], *state[1:])
+            watch(time_step * state[0])
+            length = _next_length(length, observer.way(history[0], history[-1]), longest)
         else:
-            if network.exact and _oscillates(recent, observer.scale):
+            if network.exact and _oscillates(recent / observer.scale):
                 ending = Ending(Outcome.OSCILLATING)
     except KeyboardInterrupt:
-        ending = Ending(Outcome.INTERRUPTED, f"After {done} of {steps} steps")
-    observer.keep(time_step * done, kept, target)
-    return ending, kept
+        ending = Ending(Outcome.INTERRUPTED, f"After {state[0]} of {steps} steps")
+    observer.keep(time_step * state[0], *state[1:])
+    return ending, state[1]
 
 
 def _chunk(network: Descent, observer: Observer, length: int) -> FloatArray:
@@ -230,14 +179,30 @@ def _bounded(history: FloatArray, scale: FloatArray) -> bool:
     return bool((np.abs(history) <= EXPLODED * scale.max()).all())
 
 
-def _next_length(length: int, moved: float) -> int:
+def _longest_chunk(layers: FloatArray) -> int:
+    """In steps; a bound in seconds would make the points of the curves depend on how busy the machine is."""
+    return int(min(max(CHUNK_WORK / (layers.size * len(layers[0])), 1), LONGEST_CHUNK))
+
+
+def _next_length(length: int, moved: float, longest: int) -> int:
     if moved > 1.0:
         return max(1, length // 2)
-    return min(2 * length, LONGEST_CHUNK) if moved < 0.5 else length
+    return min(2 * length, longest) if moved < 0.5 else length
 
 
-def _oscillates(recent: FloatArray, scale: FloatArray) -> bool:
-    """Whether a feature went forth and back by more than a thousandth of its way in the last steps."""
-    steps = np.diff(recent, axis=0) / scale
-    forth, back = (steps > OSCILLATION).any(axis=0), (steps < -OSCILLATION).any(axis=0)
-    return bool((forth & back).any())
+def _oscillates(paths: FloatArray) -> bool:
+    """Whether a feature, in units of its way, goes forth and back in the last steps, and does not settle.
+
+    Its swings are the ways between turning points. They must be more than tiny, go on to the last quarter of the steps, and
+    not shrink much from the first half of them to the second.
+    """
+    steps = np.diff(paths, axis=0)
+    turns = np.zeros(paths.shape, dtype=bool)
+    turns[1:-1] = steps[1:] * steps[:-1] < 0.0
+    latest = np.maximum.accumulate(np.where(turns, np.arange(len(paths))[:, None], 0))
+    before = np.concatenate([np.zeros_like(latest[:1]), latest[:-1]])
+    swings = np.where(turns & (before > 0), np.abs(paths - np.take_along_axis(paths, before, axis=0)), 0.0)
+    second_half = 2 * np.cumsum(turns, axis=0) > 1 + turns.sum(axis=0)
+    earlier, later = (np.where(half, swings, 0.0).max(axis=0) for half in (~second_half, second_half))
+    lasting = (turns.sum(axis=0) > 2) & (latest[-1] >= 0.75 * len(paths)) & (later > LASTING * earlier)
+    return bool((lasting & (later > OSCILLATION)).any())

@@ -31,6 +31,12 @@ PATIENCE, SLOW = 200, 0.2
 LAST_PATIENCE, HOPELESS, STANDSTILL = 1000, 1e-5, 0.01
 """Steps after which a run is given up that covered less than this share of the time left; one by Radau, less than this s."""
 
+NOTICEABLE = 1e-3
+"""Way in units of their size that layers may still have to go when a run counts as completed."""
+
+UNDERFLOW = "At the start the layers move by less than a double can hold"
+"""What a run is stuck in whose first step is lost."""
+
 FEW_UNKNOWNS = 150
 """Up to so many the dense linear algebra of an implicit method costs less than the steps it saves."""
 
@@ -57,13 +63,14 @@ def integrate(
         Called with the time after every step.
     """
     run = _Run(flow, observer, crossings, until, shortest)
-    run.show(flow.first)
+    observer.offer(*run.seen(flow.state.start))
     try:
         ending = run.to_the_end(watch)
     except KeyboardInterrupt:
         ending = Ending(Outcome.INTERRUPTED)
-    run.show(run.last, look=observer.keep)
-    return ending, flow.state.split(run.last)[0].copy()
+    last = run.seen(run.last)
+    observer.keep(*last)
+    return ending, last[1]
 
 
 @dataclass(eq=False)
@@ -79,15 +86,15 @@ class _Run:
     def __post_init__(self) -> None:
         from scipy.integrate import DOP853
 
-        layers, _, _ = self.flow.state.split(self.flow.first)
-        smallest = min(float(np.abs(layer).max()) for layer in layers)
-        scale = np.append(np.full(len(self.flow.first) - 1, smallest), self.shortest)
-        self.scale, self.last, self.explicit = scale, self.flow.first, True
+        self.last, self.explicit = self.flow.state.start, True
+        self.scale = np.append(np.full(len(self.last) - 1, self.flow.least), self.shortest)
         self.mark = (0, 0.0, 0.0)
         self.solver: OdeSolver = DOP853(self.flow, 0.0, self.last, np.inf, **self._accuracy(EXPLICIT_TOLERANCE))
 
     def to_the_end(self, watch: Callable[[float], None]) -> Ending:
         """Step by step, looking back at each."""
+        if (self.crossings.open & self.flow.underflows(self.until)).any():
+            return Ending(Outcome.STUCK, UNDERFLOW)
         for count in itertools.count(1):
             self.solver.step()
             if self.solver.status == "failed":
@@ -114,15 +121,19 @@ class _Run:
         return bool(covered < HOPELESS if self.explicit else covered < SLOW and self.solver.t - s < STANDSTILL)
 
     def _end_of_progress(self) -> Ending:
-        return Ending(Outcome.STUCK if self.crossings.open.any() else Outcome.COMPLETED)
+        """Where no step moves the clock any more: completed only if nothing would come in the time left."""
+        to_come = self.flow.speed(self.last) * (self.until - self.last[-1])
+        return Ending(Outcome.STUCK if self.crossings.open.any() or to_come > NOTICEABLE else Outcome.COMPLETED)
 
     def _accuracy(self, tolerance: float) -> dict[str, Any]:
         return {"rtol": tolerance, "atol": tolerance * self.scale, "max_step": LONGEST_STEP}
 
-    def show(self, vector: FloatArray, look: Callable[..., None] | None = None) -> None:
-        """Let the observer look at a state."""
-        layers, teacher, time = self.flow.state.split(vector)
-        (look or self.observer.offer)(time, layers, product(teacher) if len(teacher) else None)
+    def seen(self, vector: FloatArray) -> tuple[float, FloatArray, FloatArray | None]:
+        """Time, layers and target's product at a state, as an observer looks at them."""
+        state = self.flow.state
+        layers, teacher, time = state.split(vector)
+        matrices = np.stack([state.matrix(layer) for layer in layers])
+        return time, matrices, state.matrix(product(teacher)) if len(teacher) else None
 
     def _become_implicit(self) -> None:
         from scipy.integrate import Radau
@@ -144,7 +155,7 @@ class _Run:
                 last[-1] = self.until
             for feature in np.flatnonzero(self.crossings.reached_by(self._amplitude(last))):
                 self._find(feature, inside, end)
-        self.show(last)
+        self.observer.offer(*self.seen(last))
         self.last = last
 
     def _find(self, feature: np.intp, inside: Callable[[float], FloatArray], end: float) -> None:
@@ -154,7 +165,8 @@ class _Run:
         self.crossings.time[feature] = inside(s)[-1]
 
     def _amplitude(self, vector: FloatArray) -> FloatArray:
-        return self.observer.amplitude(product(self.flow.state.split(vector)[0][: self.observer.gradients.objective.depth]))
+        state, depth = self.flow.state, self.observer.gradients.objective.depth
+        return self.observer.amplitude(state.matrix(product(state.split(vector)[0][:depth])))
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:

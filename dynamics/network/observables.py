@@ -10,7 +10,7 @@ import numpy as np
 
 from dynamics.feature_basis import off_diagonal_share
 from dynamics.features import FloatArray
-from dynamics.network.gradients import Gradients, product
+from dynamics.network.gradients import Gradients, loss, product
 from dynamics.network.starts import Start
 
 Layers = Sequence[FloatArray] | FloatArray
@@ -36,9 +36,10 @@ class Curves:
     off_diagonal
         Share of the norm of R' W off its diagonal, 0 to 1.
     imbalance
-        Greatest Frobenius norm of A'A - B B' over neighbouring layers A after B; gradient flow conserves each of them.
+        Greatest Frobenius norm of A'A - B B' over neighbouring layers A after B. Gradient flow conserves each of these
+        differences, with the stop-gradient, equal rates of encoder and predictor and no weight decay.
     loss
-        1/2 E |V W x - T y|^2, with the target's own variance.
+        1/2 E |V W x - T y|^2 over the population, with the target's own variance.
     """
 
     time: FloatArray
@@ -57,10 +58,16 @@ class Observer:
 
     Parameters
     ----------
+    gradients
+        Their moments are what the loss is taken over, whatever batches they see later.
     scale
         Amplitude of every feature that counts as a whole way, ``(features,)``.
+    until
+        Time at the end of the run.
     resolution
-        Share of that way, and of ``until``, that is worth another point.
+        Share of all ways together, and of ``until``, that is worth another point.
+    ways
+        How many features are expected to go their whole way.
     """
 
     start: Start
@@ -68,8 +75,12 @@ class Observer:
     scale: FloatArray
     until: float
     resolution: float
+    ways: float = 1.0
     _rows: list[tuple[float, ...]] = field(default_factory=list)
     _last: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        self._moments = self.gradients.moments
 
     def amplitude(self, encoder: FloatArray) -> FloatArray:
         """Amplitude of every feature, by the start's way of reading it; ``(features,)``."""
@@ -78,14 +89,15 @@ class Observer:
         inner: FloatArray = np.einsum("ij,ij->j", self.start.frame, encoder)
         return inner
 
-    def moved(self, encoder: FloatArray) -> float:
-        """How far the features have moved since the last point, in units of the resolution."""
-        return float(np.abs((self.amplitude(encoder) - self._last) / self.scale).max()) / self.resolution
+    def way(self, before: FloatArray, after: FloatArray) -> float:
+        """How far the features have gone together from one row of amplitudes to another, in points."""
+        return float(np.abs((after - before) / self.scale).sum()) / (self.ways * self.resolution)
 
     def offer(self, time: float, layers: Layers, teacher: FloatArray | None = None) -> None:
         """Look, and keep what is seen if it is the first, or if features or the time have moved on."""
-        encoder = product(layers[: self.gradients.objective.depth])
-        if not self._rows or self.moved(encoder) >= 1.0 or time - self._rows[-1][0] >= self.resolution * self.until:
+        amplitude = self.amplitude(product(layers[: self.gradients.objective.depth]))
+        late = not self._rows or time - self._rows[-1][0] >= self.resolution * self.until
+        if late or self.way(self._last, amplitude) >= 1.0:
             self.keep(time, layers, teacher)
 
     def keep(self, time: float, layers: Layers, teacher: FloatArray | None = None) -> None:
@@ -105,7 +117,7 @@ class Observer:
                 *np.sort(np.linalg.eigvals(predictor).real)[::-1],
                 off_diagonal_share(inner),
                 _imbalance(layers),
-                self.gradients.loss(layers, teacher),
+                loss(self.gradients.objective, self._moments, layers, teacher),
             )
         )
 

@@ -24,15 +24,16 @@ class Outcome(Enum):
 _MESSAGES = {
     Outcome.COMPLETED: "The run went to its end, or as far as anything moved.",
     Outcome.STUCK: (
-        "The run stopped where learned features settle so much faster than others wait that, in double precision, no step"
-        " moves the clock any more. The critical times found are right, the others are inf. Raise epsilon, or take the features"
-        " apart."
+        "The run stopped before its end because in double precision no step moves it any further: the start is too small, or"
+        " learned features settle too much faster than others wait. The critical times found are right, the others are inf."
+        " Raise epsilon, or take the features apart."
     ),
     Outcome.DIVERGED: (
         "The layers grew beyond all bounds, and the run was stopped; what is shown is from before. Lower the learning rate."
     ),
     Outcome.OSCILLATING: (
-        "The last steps went forth and back: the learning rate is near or beyond the edge of what is stable. Lower it."
+        "The last steps went forth and back, and no less so with time: the learning rate is at or beyond the edge of what is"
+        " stable. Lower it."
     ),
     Outcome.INTERRUPTED: "The run was interrupted; what is shown is from before.",
 }

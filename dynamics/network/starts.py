@@ -144,7 +144,7 @@ def _rotation(width: int, generator: np.random.Generator) -> FloatArray:
 def _given(layers: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     allowed = f"finite numbers of shape {shape}, encoder layers first"
     try:
-        array = np.array(layers, dtype=np.float64)
+        array = np.array(layers, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise ParameterError("start", repr(layers), allowed) from None
     if array.shape != shape or not np.isfinite(array).all():

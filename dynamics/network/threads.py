@@ -9,7 +9,11 @@ NARROW = 256
 
 
 def threads_for(width: int) -> AbstractContextManager[object]:
-    """One thread for matrices of this width, so that bytes do not depend on the machine's cores; the user's for wide ones."""
+    """One thread for matrices of this width, so that bytes do not depend on the number of cores.
+
+    Wide ones are computed by as many as the user allows, and then the last digits can depend on that number. On another kind
+    of processor they can differ in any case.
+    """
     if width > NARROW:
         return nullcontext()
     from threadpoolctl import threadpool_limits

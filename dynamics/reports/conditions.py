@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from dynamics.objectives import Objective
 from dynamics.regime import PLAIN, Regime
 from dynamics.table import Columns
 
@@ -20,6 +21,14 @@ def regime_columns(regime: Regime, count: int) -> Columns:
     """What the regime changes, for each of ``count`` features."""
     changed = {field.name: getattr(regime, field.name) for field in fields(regime)}
     return _columns({name: value for name, value in changed.items() if np.any(value != getattr(PLAIN, name))}, count)
+
+
+def regime_remarks(regime: Regime, objectives: Iterable[Objective]) -> list[str]:
+    """What of the regime does nothing under some objective."""
+    if regime.teacher_rate is None:
+        return []
+    names = dict.fromkeys(objective.name for objective in objectives if not objective.target_depth)
+    return [f"{name} has no teacher: its target is the input itself, and teacher_rate changes nothing." for name in names]
 
 
 def training_columns(start: str | npt.ArrayLike, training: GradientDescent | None, count: int) -> Columns:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isfinite, log
+from math import log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dynamics.checks import check_positive
 from dynamics.critical_time import CriticalTimes, critical_times, elasticities, expansion
 from dynamics.errors import LindynError, ParameterError
 from dynamics.features import Features, FloatArray
@@ -20,6 +21,9 @@ from dynamics.table import Columns, Table, Tabular, known, stacked
 
 if TYPE_CHECKING:
     from dynamics.reduced import ModeTimes
+
+METHODS = ("exact", "scipy")
+"""The closed form, and the mode equation integrated."""
 
 
 def critical_time_table(
@@ -65,8 +69,10 @@ def critical_time_table(
     check_convention(time)
     if not regime.plain and (digits is not None or sensitivities or small_start):
         raise LindynError("digits, elasticities and expansions need the closed form, which only plain training has.")
-    if learning_rate is not None and not (isfinite(learning_rate) and learning_rate > 0):
-        raise ParameterError("learning_rate", learning_rate, "a positive finite number")
+    if learning_rate is not None:
+        check_positive("learning_rate", learning_rate)
+    if method not in METHODS:
+        raise ParameterError("method", method, " or ".join(METHODS))
     tables = []
     for setting in grid.settings():
         times = _times(features, setting, method, regime)
@@ -76,17 +82,7 @@ def critical_time_table(
         if learning_rate is not None:
             columns["steps"] = known(times.time / learning_rate)
         if digits is not None:
-            from dynamics.certificate import enclosures
-
-            bounds = enclosures(
-                setting.objective,
-                features,
-                epsilon=setting.epsilon,
-                fraction=setting.fraction,
-                digits=digits,
-                scale=scale_of(setting.objective.depth, time),
-            )
-            columns |= {name: column for name, column in bounds.columns().items() if name != "status"}
+            columns |= _bound_columns(features, setting, digits, time)
         if sensitivities:
             columns |= elasticity_columns(features, setting, times)
         if small_start:
@@ -105,6 +101,15 @@ def _times(features: Features, setting: Setting, method: str, regime: Regime) ->
     if regime.plain:
         return integrated_critical_times(objective, features, epsilon=epsilon, fraction=fraction)
     return mode_times(objective, features, epsilon=epsilon, fraction=fraction, regime=regime)
+
+
+def _bound_columns(features: Features, setting: Setting, digits: int, time: str) -> Columns:
+    """Certified bounds, in the convention of ``time``."""
+    from dynamics.certificate import enclosures
+
+    objective, scale = setting.objective, scale_of(setting.objective.depth, time)
+    bounds = enclosures(objective, features, epsilon=setting.epsilon, fraction=setting.fraction, digits=digits, scale=scale)
+    return {name: column for name, column in bounds.columns().items() if name != "status"}
 
 
 def _relative_difference(times: CriticalTimes | ModeTimes, exact: CriticalTimes | ModeTimes) -> npt.NDArray[Any]:

@@ -307,6 +307,6 @@ def test_what_is_not_predicted_has_an_empty_cell_and_a_way_out() -> None:
     assert "lindyn simulate" in result.stderr
 
 
-@pytest.mark.parametrize("unused", ["--digits=30", "--elasticities", "--expansion", "--method=scipy"])
+@pytest.mark.parametrize("unused", ["--digits=30", "--elasticities", "--expansion", "--method=exact"])
 def test_what_needs_the_closed_form_is_refused_without_it(unused: str) -> None:
     assert unused.partition("=")[0] in refused(*ONE, "--teacher-rate", "1", unused)

@@ -177,7 +177,7 @@ def test_beyond_the_learning_rate_that_is_told_training_ends_elsewhere() -> None
 
 
 def test_what_is_learned_and_lost_again_is_told() -> None:
-    told = answered(*TWO, "--objective", "jepa", "--learning-rate", "3").stderr
+    told = run(*TWO, "--objective", "jepa", "--learning-rate", "3").stderr
     assert re.search(r"^Learned, and below the threshold again at the end: 1 \(2\)\.$", told, re.MULTILINE)
 
 
@@ -217,6 +217,7 @@ def test_a_control_without_stop_gradient_only_shrinks() -> None:
         ((*TWO, "--epsilon", "1e-300", "--depth", "8", "--objective", "jepa"), "raise epsilon"),
         ((*TWO, "--output", "nowhere/curves.csv"), "nowhere"),
         ((*TWO, "--output", "curves.jpg"), "--output"),
+        (("simulate", "features.csv", "--output", "./features.csv"), "would replace what is read"),
     ],
     ids=lambda value: " ".join(value[1:]) if isinstance(value, tuple) else "",
 )

@@ -14,12 +14,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics import Features, Status, jepa, mae
+from dynamics.comparison import Simulation
 from dynamics.ensemble import Ensemble, run_all, seeds
 from dynamics.feature_basis import diagonalise
 from dynamics.network.descent import GradientDescent
 from dynamics.network.outcome import Ending, Outcome
 from dynamics.network.population import Data, population_of
-from dynamics.simulation import Experiment, Simulation
+from dynamics.simulation import Experiment
 from dynamics.views import masked, second_moments
 from dynamics.workers import WorkerError
 from tests.dynamics.network.setting import TWO
@@ -107,14 +108,30 @@ def test_an_error_in_a_process_is_the_same_error_here() -> None:
             run_all([refused, GAUSSIAN, GAUSSIAN], workers=workers)
 
 
-def test_an_interrupted_run_here_is_the_last() -> None:
+def test_an_interrupted_run_ends_the_others_and_is_kept_only_if_alone() -> None:
     def interrupt(share: float) -> None:
         if len(heard) == 1 and share > 0.2:
             raise KeyboardInterrupt
 
     heard: list[Simulation] = []
     runs = run_all(seeds(GAUSSIAN, 3), workers=1, done=heard.append, watch=interrupt)
-    assert [run.ending.outcome for run in runs] == [Outcome.COMPLETED, Outcome.INTERRUPTED]
+    assert [run.ending.outcome for run in runs] == [Outcome.COMPLETED]
+    (alone,) = run_all([GAUSSIAN], watch=interrupt)
+    assert alone.ending.outcome is Outcome.INTERRUPTED
+
+
+def test_runs_that_diverge_are_counted_and_left_out_of_the_means() -> None:
+    """On minibatches of two samples at a large step some blow up, some do not."""
+    training = GradientDescent(0.3, batch=2)
+    runs = run_all(seeds(replace(GAUSSIAN, training=training, until=60.0), 12), workers=1)
+    good = [run for run in runs if run.ending.outcome is not Outcome.DIVERGED]
+    assert 0 < len(good) < 12
+    columns = Ensemble(runs).columns()
+    assert (columns["runs"][0], columns["diverged"][0]) == (len(good), 12 - len(good))
+    assert_allclose(columns["final_amplitude"], np.mean([run.amplitude for run in good], axis=0))
+    nothing = Ensemble([run for run in runs if run not in good]).columns()
+    assert nothing["final_amplitude"][0] is None
+    assert nothing["reached"][0] == 0
 
 
 INTERRUPTIBLE = """

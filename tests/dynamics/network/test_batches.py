@@ -1,6 +1,7 @@
 """Minibatches have the moments they are drawn from, on average; masks are averaged over exactly."""
 
 from itertools import product as pairs
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from dynamics.feature_basis import FeatureBasis, diagonalise
 from dynamics.features import FloatArray
 from dynamics.network.batches import Batches, GaussianBatches
 from dynamics.network.data import DataBatches, moments_of_views
-from dynamics.network.moments import Moments, moments_of_features
+from dynamics.network.moments import Moments, SampleMoments, moments_of_features
 from dynamics.network.population import Data, population_of
 from dynamics.views import Views, lagged, masked, paired, second_moments
 from tests.dynamics.network.setting import TWO, random_moments
@@ -43,7 +44,7 @@ def basis_of(views: Views) -> FeatureBasis:
     return diagonalise(second_moments(views))
 
 
-def assert_mean_tends_to(batches: Batches, expected: Moments, draws: int = 2000) -> None:
+def assert_mean_tends_to(batches: Batches, expected: Moments | SampleMoments, draws: int = 2000) -> None:
     drawn = [batches.draw() for _ in range(draws)]
     for name in NAMES:
         values = np.array([getattr(moments, name) for moments in drawn])
@@ -116,7 +117,7 @@ def test_moments_of_pairs_are_those_of_the_centred_rows() -> None:
     basis = basis_of(views)
     x, y = data(), data() + 0.3 * data(1)
     x, y = ((side - side.mean(axis=0)) @ basis.directions for side in (x, y))
-    expected = Moments.of_batch(x, y)
+    expected = SampleMoments(x, y)
     found = moments_of_views(views, basis)
     for name in NAMES:
         assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-12 * np.abs(x).max() ** 2)
@@ -173,9 +174,35 @@ def test_features_become_diagonal_moments() -> None:
         ("target_covariance", np.array([[1.0, 0.5], [0.0, 1.0]])),
         ("input_covariance", np.array([[1.0, 0.5], [0.0, 1.0]])),
         ("cross_covariance", np.array([[1.0, np.nan], [0.0, 1.0]])),
+        ("input_covariance", np.zeros((0, 0))),
+        ("input_covariance", np.ones((2, 3))),
+        ("input_covariance", np.diag([1.0, -1.0])),
+        ("input_covariance", np.diag([1.0, 0.0])),
+        ("input_covariance", np.array([[1.0, 2.0], [2.0, 1.0]])),
+        ("target_covariance", np.array([[1.0, 2.0], [2.0, 1.0]])),
+        ("input_covariance", [[1.0], [1.0, 2.0]]),
+        ("cross_covariance", "moments"),
     ],
 )
-def test_moments_that_cannot_be_are_refused_by_name(name: str, change: FloatArray) -> None:
+def test_moments_that_cannot_be_are_refused_by_name(name: str, change: Any) -> None:
     parts = {part: np.eye(2) for part in NAMES} | {name: change}
     with pytest.raises(ParameterError, match=f"^{name} is .*; it must be "):
         Moments(**parts)
+
+
+def test_lists_are_moments_too_and_moments_do_not_change() -> None:
+    mine = np.eye(2)
+    moments = Moments([[1.0, 0.0], [0.0, 2.0]], 0.5 * mine, mine)  # type: ignore[arg-type]
+    mine[0, 0] = 7.0
+    assert_array_equal(moments.input_covariance, np.diag([1.0, 2.0]))
+    assert_array_equal(moments.target_covariance, np.eye(2))
+    for name in NAMES:
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(moments, name)[0, 0] = 3.0
+
+
+def test_moments_of_samples_are_their_means() -> None:
+    x, y = np.random.default_rng(9).standard_normal((2, 7, WIDTH))
+    moments = SampleMoments(x, y)
+    for name, left, right in zip(NAMES, (x, y, y), (x, x, y), strict=True):
+        assert_allclose(getattr(moments, name), np.mean([np.outer(a, b) for a, b in zip(left, right, strict=True)], axis=0))

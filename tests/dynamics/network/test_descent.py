@@ -1,5 +1,6 @@
 """Gradient descent tends to gradient flow, to first order in the step."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,8 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics import Objective, ParameterError, critical_times, jepa, mae
 from dynamics.features import FloatArray
-from dynamics.network.descent import GradientDescent
+from dynamics.network import descent
+from dynamics.network.descent import Descent, GradientDescent
+from dynamics.network.gradients import Gradients
+from dynamics.network.moments import moments_of_features
 from dynamics.network.outcome import Outcome
+from dynamics.network.stability import stable_learning_rate
 from dynamics.regime import Regime
 from dynamics.simulation import simulate
 from tests.dynamics.network.setting import EIGHT, TWO
@@ -160,3 +165,88 @@ def test_a_batch_is_a_whole_number(batch: object) -> None:
 def test_more_steps_than_a_run_can_make_are_refused_in_a_sentence() -> None:
     with pytest.raises(ParameterError, match="learning_rate"):
         simulate(jepa(1), TWO, epsilon=0.1, training=GradientDescent(1e-310))
+
+
+def network(objective: Objective, regime: Regime, rate: float, layers: FloatArray) -> Descent:
+    return Descent(Gradients(objective, moments_of_features(TWO)), regime, GradientDescent(rate), layers, None)
+
+
+def test_weight_decay_shrinks_layers_as_in_the_time_of_a_step() -> None:
+    layers = np.tile(1e-8 * np.eye(2), (3, 1, 1))
+    moving = network(jepa(2), Regime(weight_decay=3.0), 0.5, layers)
+    moving.differentiate()
+    moving.move()
+    assert_allclose(moving.layers, np.exp(-1.5) * layers, rtol=1e-12, atol=1e-20)
+
+
+def test_what_was_seen_stays_as_it_was() -> None:
+    moving = network(jepa(1), Regime(teacher_rate=1.0), 0.5, np.tile(0.3 * np.eye(2), (2, 1, 1)))
+    layers, target = moving.seen()
+    assert target is not None
+    moving.differentiate()
+    moving.move()
+    assert_array_equal(layers, np.tile(0.3 * np.eye(2), (2, 1, 1)))
+    assert_array_equal(target, 0.3 * np.eye(2))
+
+
+@pytest.mark.parametrize("regime", [Regime(), Regime(teacher_rate=2.0)], ids=["own", "teacher"])
+def test_an_interrupted_run_ends_with_layers_and_loss_of_one_moment(regime: Regime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the middle of a chunk of steps."""
+    steps = iter(range(1000))
+
+    def move(self: Descent) -> None:
+        if next(steps) == 700:
+            raise KeyboardInterrupt
+        original(self)
+
+    original = Descent.move
+    monkeypatch.setattr(Descent, "move", move)
+    run = simulate(jepa(1), TWO, epsilon=0.1, training=GradientDescent(0.01), regime=regime)
+    monkeypatch.undo()
+    done = int(re.findall(r"After (\d+) of", run.ending.detail)[0])
+    assert 0 < done <= 700
+    again = simulate(jepa(1), TWO, epsilon=0.1, training=GradientDescent(0.01), regime=regime, until=0.01 * done)
+    assert_array_equal(run.layers, again.layers)
+    assert_allclose(run.curves.time[-1], 0.01 * done)
+    assert_allclose(run.curves.loss[-1], again.curves.loss[-1], rtol=1e-12)
+
+
+def test_wide_networks_are_looked_at_after_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(descent, "CHUNK_WORK", 320.0)  # 16 multiplications a step: 2 layers of 2 x 2
+    shares: list[float] = []
+    simulate(jepa(1), TWO, epsilon=1e-3, training=GradientDescent(0.01), until=10.0, points=2, watch=shares.append)
+    assert_allclose(np.diff(shares).max(), 20 * 0.01 / 10.0)
+
+
+RINGING = [("momentum", 0.9, 0.05), ("momentum", 0.9, 0.3), ("momentum", 0.5, 0.8), ("plain", 0.0, 0.55), ("plain", 0.0, 0.99)]
+
+
+@pytest.mark.parametrize(("optimiser", "momentum", "share"), RINGING)
+@pytest.mark.parametrize("objective", [jepa(1), jepa(2), mae(2)], ids=str)
+def test_ringing_that_dies_away_is_no_oscillation(objective: Objective, optimiser: str, momentum: float, share: float) -> None:
+    """Beyond (1 - sqrt(m))^2/h the heavy ball swings, beyond 1/h plain descent does; both settle up to 2(1 + m)/h."""
+    asymptote = TWO.rho ** (objective.depth / objective.b)
+    gradients = Gradients(objective, moments_of_features(TWO))
+    rate = share * stable_learning_rate(gradients, Regime(), TWO.rho, asymptote, momentum)
+    training = GradientDescent(rate, optimiser, momentum)
+    for steps in (100, 150, 250, 400, 1000):
+        run = simulate(objective, TWO, epsilon=0.1, training=training, until=steps * training.time_step)
+        assert run.ending.outcome is Outcome.COMPLETED, steps
+
+
+@pytest.mark.parametrize("objective", [jepa(1), jepa(2), mae(2)], ids=str)
+def test_swings_that_last_are_an_oscillation(objective: Objective) -> None:
+    asymptote = TWO.rho ** (objective.depth / objective.b)
+    limit = stable_learning_rate(Gradients(objective, moments_of_features(TWO)), Regime(), TWO.rho, asymptote)
+    for steps in (60, 100, 300, 1000):
+        run = simulate(objective, TWO, epsilon=0.1, training=GradientDescent(1.05 * limit), until=steps * 1.05 * limit)
+        assert run.ending.outcome is Outcome.OSCILLATING, steps
+
+
+@pytest.mark.parametrize("period", [2, 3, 5])
+def test_cycles_of_any_period_are_found_and_fading_ones_are_not(period: int) -> None:
+    cycle = np.tile(np.arange(period, dtype=np.float64), 256)[-descent.RECENT :, None]
+    assert descent._oscillates(cycle)
+    fading = np.exp(-np.arange(descent.RECENT) / 300.0)[:, None]
+    assert not descent._oscillates(cycle * fading)
+    assert not descent._oscillates(1e-3 * cycle / period)

@@ -5,9 +5,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics import Features, Objective, Status, amplitude, critical_times, jepa, mae
+from dynamics.comparison import Simulation
+from dynamics.network.crossings import Crossings
+from dynamics.network.flow import Flow
+from dynamics.network.gradients import Gradients
+from dynamics.network.integration import integrate
+from dynamics.network.moments import moments_of_features
+from dynamics.network.observables import Observer
 from dynamics.network.outcome import Outcome
+from dynamics.network.starts import start_from
 from dynamics.regime import Regime
-from dynamics.simulation import Simulation, simulate
+from dynamics.simulation import simulate
 from tests.dynamics.network.setting import EIGHT, ONE, TWO, differences, halves
 
 EVERY = [make(depth, predictor) for predictor in (1, 2) for make in (jepa, mae) for depth in (1, 2, 3, 4, 5)]
@@ -273,3 +281,62 @@ def test_features_without_covariance_fade_along_the_exact_curve(depth: int) -> N
     assert_allclose(run.curves.amplitude, exact, rtol=0, atol=1e-7)
     times = run.curves.time
     assert_allclose(run.curves.amplitude[1], (0.1**-2 + 2 * depth * times) ** -0.5, rtol=1e-8)
+
+
+SMALL = [
+    (mae(1), 1e-30),
+    *(pytest.param(o, e, marks=pytest.mark.slow) for o in (jepa(2), mae(1), mae(2)) for e in (1e-100, 1e-150)),
+]
+
+
+@pytest.mark.parametrize(("objective", "epsilon"), SMALL)
+def test_no_start_whose_motion_a_double_holds_is_too_small(objective: Objective, epsilon: float) -> None:
+    run = simulate(objective, ONE, epsilon=epsilon)
+    assert run.ending.outcome is Outcome.COMPLETED
+    assert_allclose(run.ratio, 1.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("objective", "epsilon"), [(jepa(1), 1e-200), (jepa(2), 1e-170), (jepa(3), 1e-180)], ids=str)
+def test_a_start_whose_motion_underflows_is_stuck_and_says_why(objective: Objective, epsilon: float) -> None:
+    run = simulate(objective, TWO, epsilon=epsilon, until=1e300)
+    assert run.ending.outcome is Outcome.STUCK
+    assert run.ending.sentence.startswith("At the start the layers move by less than a double can hold.")
+    assert "Raise epsilon" in run.ending.sentence
+    assert set(run.status) == {Status.NOT_REACHED}
+
+
+def test_a_start_that_would_not_get_far_in_the_time_is_not_stuck() -> None:
+    assert simulate(jepa(2), TWO, epsilon=1e-170, until=1.0).ending.outcome is Outcome.COMPLETED
+
+
+@pytest.mark.parametrize("until", [1e170, 1e300])
+def test_no_end_is_too_late(until: float) -> None:
+    run = simulate(mae(1), TWO, epsilon=0.1, until=until)
+    assert run.ending.outcome is Outcome.COMPLETED
+    assert_allclose(run.ratio, 1.0, rtol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["nothing", "no predictor"])
+def test_layers_that_are_0_are_a_start_too(kind: str) -> None:
+    layers = np.stack([0.1 * np.eye(2), np.zeros((2, 2))]) if kind == "no predictor" else np.zeros((2, 2, 2))
+    run = simulate(mae(1), TWO, epsilon=0.1, start=layers, until=30.0)
+    assert run.ending.outcome is Outcome.COMPLETED
+    assert_allclose(run.amplitude, TWO.rho**0.5 if kind == "no predictor" else 0.0, rtol=2e-2)
+
+
+@pytest.mark.parametrize(("features", "outcome"), [(TWO, Outcome.STUCK), (ONE, Outcome.COMPLETED)], ids=["two", "one"])
+def test_a_run_without_thresholds_is_complete_only_if_nothing_is_to_come(features: Features, outcome: Outcome) -> None:
+    """At epsilon 1e-12 the first feature settles, and behind it no step of doubles reaches the second."""
+    layers, until = np.tile(1e-6 * np.eye(len(features)), (3, 1, 1)), 1e24
+    start = start_from(layers, jepa(2), len(features), encoder=1.0, predictor=1.0, generator=np.random.default_rng(0))
+    gradients = Gradients(jepa(2), moments_of_features(features))
+    none = np.zeros(len(features))
+    ending, _ = integrate(
+        Flow(gradients, Regime(), layers, until),
+        Observer(start, gradients, features.rho, until, 0.1),
+        Crossings(none, none),
+        until=until,
+        shortest=1e14,
+        watch=lambda time: None,
+    )
+    assert ending.outcome is outcome

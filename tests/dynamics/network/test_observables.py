@@ -4,19 +4,21 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics import Objective, jepa, mae
+from dynamics import Features, Objective, jepa, mae
 from dynamics.features import FloatArray
-from dynamics.network.gradients import Gradients
-from dynamics.network.moments import Moments, moments_of_features
+from dynamics.network.descent import GradientDescent
+from dynamics.network.gradients import Gradients, loss
+from dynamics.network.moments import Moments, SampleMoments, moments_of_features
 from dynamics.network.observables import Curves, Observer
 from dynamics.network.starts import start_from
+from dynamics.simulation import simulate
 from tests.dynamics.network.setting import TWO, random_moments
 
 QUARTER = np.array([[0.0, -1.0], [1.0, 0.0]])
 
 
 def seen(
-    objective: Objective, layers: FloatArray, frame_of: FloatArray | None = None, moments: Moments | None = None
+    objective: Objective, layers: FloatArray, frame_of: FloatArray | None = None, moments: Moments | SampleMoments | None = None
 ) -> Curves:
     """One look at the layers, in the frame of a start."""
     begun = np.tile(np.eye(layers.shape[-1]), (len(layers), 1, 1)) if frame_of is None else frame_of
@@ -102,7 +104,7 @@ def test_loss_is_the_mean_square_of_samples() -> None:
     layers = rng.standard_normal((3, 2, 2))
     encoder = layers[1] @ layers[0]
     error = x @ (layers[2] @ encoder).T - y @ encoder.T
-    look = seen(jepa(2), layers, moments=Moments.of_batch(x, y))
+    look = seen(jepa(2), layers, moments=SampleMoments(x, y))
     assert_allclose(look.loss, np.square(error).sum() / 60)
 
 
@@ -128,3 +130,29 @@ def test_points_are_kept_where_something_moves_and_the_last_look_counts() -> Non
     points = len(observer.curves().time)
     observer.keep(0.5, start.layers * 9.0)
     assert len(observer.curves().time) == points
+
+
+@pytest.mark.parametrize("objective", [jepa(1), mae(1)], ids=str)
+def test_the_loss_is_that_of_the_population_whatever_batch_came_last(objective: Objective) -> None:
+    run = simulate(objective, TWO, epsilon=0.1, until=1.0, training=GradientDescent(0.05, batch=2))
+    moments = moments_of_features(TWO)
+    assert_allclose(run.curves.loss[-1], loss(objective, moments, run.layers), rtol=1e-12)
+    assert_allclose(run.curves.loss[0], loss(objective, moments, run.start.layers), rtol=1e-12)
+
+
+@pytest.mark.parametrize("training", [None, GradientDescent(0.02)], ids=["flow", "descent"])
+@pytest.mark.parametrize("points", [10, 100])
+def test_many_features_have_as_many_points_as_few(points: int, training: GradientDescent | None) -> None:
+    many = Features(lam=np.linspace(0.5, 1.5, 20), rho=np.linspace(1.2, 0.6, 20))
+    for objective, features, epsilon in ((jepa(2), many, 1e-2), (mae(2), TWO, 1e-3)):
+        run = simulate(objective, features, epsilon=epsilon, points=points, training=training)
+        assert points / 2 < len(run.curves.time) < 3 * points
+
+
+def test_a_point_is_due_after_a_share_of_all_ways_or_of_the_time() -> None:
+    start = start_from("balanced", jepa(1), 2, encoder=0.1, predictor=0.1, generator=np.random.default_rng(0))
+    observer = Observer(start, Gradients(jepa(1), moments_of_features(TWO)), np.ones(2), 1.0, 0.1, ways=2)
+    assert_allclose(observer.way(np.array([0.1, 0.3]), np.array([0.2, 0.2])), 1.0)
+    for time, size in ((0.0, 1.0), (0.05, 1.9), (0.06, 2.1), (0.15, 2.1), (0.17, 2.1)):
+        observer.offer(time, start.layers * size)  # 2.1: 0.11 of each of the two ways
+    assert_allclose(observer.curves().time, [0.0, 0.06, 0.17])

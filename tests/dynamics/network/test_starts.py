@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics import Objective, ParameterError, jepa, mae
 from dynamics.features import FloatArray
+from dynamics.network.descent import GradientDescent
 from dynamics.network.starts import STARTS, Start, start_from
 from dynamics.regime import Regime
 from dynamics.simulation import simulate
@@ -102,6 +103,16 @@ def test_given_layers_are_taken_as_they_are() -> None:
     run = simulate(jepa(1), TWO, epsilon=0.1, start=layers[:2, :2, :2], until=5.0)
     assert_array_equal(run.start.layers, layers[:2, :2, :2])
     assert_array_equal(layers, before)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0)])
+@pytest.mark.parametrize("training", [None, GradientDescent(0.1)], ids=["flow", "descent"])
+def test_given_layers_train_alike_however_they_lie_in_memory(order: tuple[int, ...], training: GradientDescent | None) -> None:
+    layers = 0.3 * np.random.default_rng(5).standard_normal((2, 2, 2))
+    laid_out = np.ascontiguousarray(layers.transpose(order)).transpose(np.argsort(order))
+    one, two = (simulate(jepa(1), TWO, epsilon=0.1, start=s, training=training, until=10.0) for s in (layers, laid_out))
+    assert_array_equal(two.layers, one.layers)
+    assert np.abs(two.layers).max() > 0.1
 
 
 def test_given_layers_are_read_in_the_frame_of_their_polar_decomposition() -> None:
