@@ -97,6 +97,7 @@ class Simulation(Tabular):
         return told | {
             "asymptote": asymptote,
             "final_amplitude": self.amplitude,
+            "polar_amplitude": self.curves.polar_amplitude[:, -1],
             "critical_time": critical_time,
             "simulated_time": self.time,
             "ratio": known(self.ratio),
@@ -122,7 +123,7 @@ class Simulation(Tabular):
         run = self.experiment
         if run.training is None or not run.training.has_flow_time or not run.regime.stop_gradient:
             return ""
-        limit = (1.0 + run.momentum) * run.stable_rate
+        limit = run.stable_rate(run.momentum)
         if run.training.learning_rate < limit:
             return ""
         return (
@@ -134,7 +135,7 @@ class Simulation(Tabular):
         run = self.experiment
         if run.training is None or not run.momentum:
             return ""
-        lag = 2.0 * run.training.learning_rate / (run.stable_rate * (1.0 - run.momentum) ** 2)
+        lag = 2.0 * run.training.learning_rate / (run.stable_rate() * (1.0 - run.momentum) ** 2)
         if lag <= SMALL_LAG:
             return ""
         return (
@@ -169,11 +170,18 @@ class Simulation(Tabular):
         )
 
     def _mixing(self) -> str:
-        if self.start.by_norm or self.curves.off_diagonal[-1] <= MIXED:
+        curves = self.curves
+        if self.start.by_norm or curves.off_diagonal[-1] <= MIXED:
             return ""
+        told = (
+            "The encoder has turned since the start (off_diagonal in the curves), so final_amplitude can lie far from the"
+            " asymptote."
+        )
+        if curves.polar_off_diagonal[-1] <= MIXED:
+            return f"{told} polar_amplitude does not depend on such a turn, which neither objective sees."
         return (
-            "Features have mixed by the end (off_diagonal in the curves), so final amplitudes can lie far from the asymptotes,"
-            " which are those of features that stay apart."
+            f"{told} polar_amplitude does not depend on such a turn, which neither objective sees; but features have also mixed"
+            " (polar_off_diagonal), and the asymptotes are those of features that stay apart."
         )
 
     def _losses(self) -> list[str]:
@@ -183,7 +191,7 @@ class Simulation(Tabular):
         if not len(labels):
             return []
         named = ", ".join(labels[:NAMED]) + (", ..." if len(labels) > NAMED else "")
-        return [f"Learned, and below the threshold again at the end: {len(labels)} ({named})."]
+        return [f"Learned, and below the threshold again at the end: {len(labels)} ({named}), by final_amplitude."]
 
     def _comparison(self) -> str:
         run = self.experiment

@@ -114,7 +114,7 @@ class Ensemble(Tabular):
         """The columns of a run, with means in place of its numbers, standard deviations, and how many runs count."""
         told = self.runs[0].columns()
         beside = {name: told.pop(name) for name in ("asymptote", "critical_time", "status")}
-        for name in ("final_amplitude", "simulated_time", "ratio", "simulated_status"):
+        for name in ("final_amplitude", "polar_amplitude", "simulated_time", "ratio", "simulated_status"):
             del told[name]
         counted = [run for run in self.runs if run.ending.outcome is not Outcome.DIVERGED]
         features = len(self.runs[0].time)

@@ -22,7 +22,8 @@ OWN_COLUMNS = frozenset(
     "critical_time_lower critical_time_upper time time_from_critical time_convention amplitude rank next "
     "lambda_se rho_se leakage elasticity_lambda elasticity_rho elasticity_epsilon elasticity_fraction "
     "rank_jepa rank_mae rank_jepa_se rank_mae_se dominant_time expansion_time "
-    "final_amplitude final_amplitude_sd simulated_time simulated_time_sd ratio simulated_status reached runs diverged "
+    "final_amplitude final_amplitude_sd polar_amplitude simulated_time simulated_time_sd ratio simulated_status "
+    "reached runs diverged "
     "start learning_rate optimiser momentum batch predictor_start predictor_rate teacher_rate weight_decay "
     "stop_gradient".split()
 )

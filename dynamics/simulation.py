@@ -125,11 +125,11 @@ class Experiment:
         """Of the heavy ball; 0 without it."""
         return self.training.momentum if self.training is not None and self.training.optimiser == "momentum" else 0.0
 
-    @cached_property
-    def stable_rate(self) -> float:
-        """Learning rate up to which plain gradient descent is stable at the predicted end: 2 over the fastest rate there."""
+    def stable_rate(self, momentum: float = 0.0) -> float:
+        """Learning rate up to which gradient descent is stable at the predicted end; plain, 2 over the fastest rate there."""
         gradients, regime = Gradients(self.objective, self.population.moments), replace(self.regime, teacher_rate=None)
-        return stable_learning_rate(gradients, regime, self.features.rho, self.predicted.asymptote)
+        rho, asymptote = self.features.rho, self.predicted.asymptote
+        return stable_learning_rate(gradients, regime, rho, asymptote, momentum=momentum)
 
     def run(self, watch: Callable[[float], None] = lambda share: None) -> Simulation:
         """Train the network; ``watch`` is called with the share of the time that has passed."""
@@ -184,9 +184,11 @@ class Experiment:
 
         The growth a step is the greater root z of z^2 - (1 + m + s) z + m, with s the rate times the learning rate.
         """
-        if self.training is None or not self.momentum or not np.isfinite(self.stable_rate):
+        if self.training is None or not self.momentum:
             return 1.0
-        m, s = self.momentum, 2.0 * self.training.learning_rate / self.stable_rate
+        m, s = self.momentum, 2.0 * self.training.learning_rate / self.stable_rate()
+        if not s:
+            return 1.0
         whole = 1.0 + m + s
         return s / ((1.0 - m) * log((whole + sqrt(whole**2 - 4.0 * m)) / 2.0))
 

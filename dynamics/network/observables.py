@@ -27,14 +27,17 @@ class Curves:
     amplitude
         Encoder amplitude of every feature, ``(features, points)``: the diagonal of R' W in the feature basis, with R the
         orthogonal factor of the encoder at the start (the identity for a balanced start). Not an average of layer entries.
+    polar_amplitude
+        The same in the encoder's own frame, whichever way it has turned: the diagonal of (W'W)^(1/2). Neither objective sees a
+        common turn of encoder and predictor, so where features couple but little this is what is learned.
     norm
         Norm of every feature's column of W, ``(features, points)``: what the encoder makes of the feature in any direction.
     singular_value
         Of the encoder's product, the largest first, ``(features, points)``; the k-th does not belong to the k-th feature.
     predictor_eigenvalue
         Real parts of the predictor's eigenvalues, the largest first, ``(features, points)``.
-    off_diagonal
-        Share of the norm of R' W off its diagonal, 0 to 1.
+    off_diagonal, polar_off_diagonal
+        Share of the norm of R' W, and of (W'W)^(1/2), off the diagonal, 0 to 1.
     imbalance
         Greatest Frobenius norm of A'A - B B' over neighbouring layers A after B. Gradient flow conserves each of these
         differences, with the stop-gradient, equal rates of encoder and predictor and no weight decay.
@@ -44,10 +47,12 @@ class Curves:
 
     time: FloatArray
     amplitude: FloatArray
+    polar_amplitude: FloatArray
     norm: FloatArray
     singular_value: FloatArray
     predictor_eigenvalue: FloatArray
     off_diagonal: FloatArray
+    polar_off_diagonal: FloatArray
     imbalance: FloatArray
     loss: FloatArray
 
@@ -108,14 +113,18 @@ class Observer:
         if self._rows and self._rows[-1][0] == time and np.array_equal(amplitude, self._last):
             return
         self._last = amplitude
+        _, values, right = np.linalg.svd(encoder)
+        polar = right.T * values @ right
         self._rows.append(
             (
                 time,
-                *self._last,
+                *amplitude,
+                *np.diagonal(polar),
                 *_column_norms(encoder),
-                *np.linalg.svd(encoder, compute_uv=False),
+                *values,
                 *np.sort(np.linalg.eigvals(predictor).real)[::-1],
                 off_diagonal_share(inner),
+                off_diagonal_share(polar),
                 _imbalance(layers),
                 loss(self.gradients.objective, self._moments, layers, teacher),
             )
@@ -125,8 +134,8 @@ class Observer:
         """All that was kept."""
         table = np.array(self._rows).T
         features = len(self.scale)
-        blocks = [table[1 + k * features : 1 + (k + 1) * features] for k in range(4)]
-        return Curves(table[0], *blocks, *table[-3:])
+        blocks = [table[1 + k * features : 1 + (k + 1) * features] for k in range(5)]
+        return Curves(table[0], *blocks, *table[-4:])
 
 
 def _column_norms(matrix: FloatArray) -> FloatArray:

@@ -60,7 +60,8 @@ def curves_table(runs: Sequence[Simulation], *, time: str = "training") -> Table
     """What was seen on the way, one row a run, feature and time.
 
     ``singular_value`` and ``predictor_eigenvalue`` are in descending order, not the feature's own; ``off_diagonal``,
-    ``imbalance`` and ``loss`` are the network's. ``predicted_amplitude`` is the exact curve, under plain training in its time.
+    ``polar_off_diagonal``, ``imbalance`` and ``loss`` are the network's. ``predicted_amplitude`` is the exact curve, where
+    training is plain and in the time of the flow.
     """
     return stacked([Table(in_convention(_curves(run), run.experiment.objective.depth, time)) for run in runs])
 
@@ -164,9 +165,9 @@ def _curves(run: Simulation) -> Columns:
     if experiment.regime.plain and (experiment.training is None or experiment.training.has_flow_time):
         exact = amplitude(experiment.objective, features, epsilon=experiment.epsilon, time=curves.time)
         columns["predicted_amplitude"] = exact.ravel()
-    for name in ("amplitude", "norm", "singular_value", "predictor_eigenvalue"):
+    for name in ("amplitude", "polar_amplitude", "norm", "singular_value", "predictor_eigenvalue"):
         columns[name] = getattr(curves, name)[:count].ravel()
-    for name in ("off_diagonal", "imbalance", "loss"):
+    for name in ("off_diagonal", "polar_off_diagonal", "imbalance", "loss"):
         columns[name] = np.tile(getattr(curves, name), count)
     return columns | _conditions(experiment, count * points)
 

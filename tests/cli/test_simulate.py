@@ -15,12 +15,12 @@ PAIR = ("--lambda", "1,0.8", "--rho", "0.6,1.2")
 TWO = ("simulate", *PAIR)
 ROOT = Path(__file__).parent.parent.parent
 COLUMNS = (
-    "feature,objective,depth,predictor_depth,epsilon,fraction,lambda,rho,sigma,asymptote,final_amplitude,critical_time,"
-    "simulated_time,ratio,status,simulated_status"
+    "feature,objective,depth,predictor_depth,epsilon,fraction,lambda,rho,sigma,asymptote,final_amplitude,polar_amplitude,"
+    "critical_time,simulated_time,ratio,status,simulated_status"
 ).split(",")
 CURVE = (
-    "run,feature,objective,depth,predictor_depth,epsilon,fraction,lambda,rho,sigma,time,predicted_amplitude,amplitude,norm,"
-    "singular_value,predictor_eigenvalue,off_diagonal,imbalance,loss"
+    "run,feature,objective,depth,predictor_depth,epsilon,fraction,lambda,rho,sigma,time,predicted_amplitude,amplitude,"
+    "polar_amplitude,norm,singular_value,predictor_eigenvalue,off_diagonal,polar_off_diagonal,imbalance,loss"
 ).split(",")
 
 
@@ -178,7 +178,7 @@ def test_beyond_the_learning_rate_that_is_told_training_ends_elsewhere() -> None
 
 def test_what_is_learned_and_lost_again_is_told() -> None:
     told = run(*TWO, "--objective", "jepa", "--learning-rate", "3").stderr
-    assert re.search(r"^Learned, and below the threshold again at the end: 1 \(2\)\.$", told, re.MULTILINE)
+    assert re.search(r"^Learned, and below the threshold again at the end: 1 \(2\), by final_amplitude\.$", told, re.MULTILINE)
 
 
 def test_a_start_above_the_asymptote_is_already_reached() -> None:

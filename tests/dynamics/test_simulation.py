@@ -20,7 +20,7 @@ from dynamics.network.outcome import Outcome
 from dynamics.network.population import Data, population_of
 from dynamics.regime import Regime
 from dynamics.simulation import Experiment, simulate
-from dynamics.views import masked, second_moments
+from dynamics.views import masked, paired, second_moments
 from tests.dynamics.network.setting import ONE, TWO, differences, halves
 
 OBJECTIVES = st.sampled_from([jepa(1), jepa(2), mae(1), mae(2), mae(1, 2)])
@@ -390,3 +390,14 @@ def test_an_experiment_is_what_simulate_runs() -> None:
     again = Experiment.of(experiment.setting, experiment.population, until=3.0)
     assert (again.objective, again.epsilon, again.fraction, again.until) == (jepa(1), 0.05, 0.5, 3.0)
     assert again.horizon == 3.0
+
+
+def test_on_views_a_turned_encoder_is_told_and_polar_amplitudes_come_to_the_asymptotes() -> None:
+    """Features of noisy views couple by a per cent only, but JEPA's encoder turns: what looks lost in the old frame is not."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(500, 4)) * [3.0, 2.0, 1.5, 1.0]
+    views = paired(x, x + 0.5 * rng.normal(size=x.shape))
+    run = simulate(jepa(2), Data(views, diagonalise(second_moments(views))), epsilon=0.01)
+    assert_allclose(run.curves.polar_amplitude[:, -1], run.experiment.predicted.asymptote, rtol=0.02)
+    assert run.curves.off_diagonal[-1] > 0.3
+    assert any("polar_amplitude does not depend" in text for text in run.remarks())

@@ -56,6 +56,18 @@ def test_the_order_of_layers_is_from_the_input_up() -> None:
     assert_allclose(look.amplitude[:, 0], [1.0, 7.0])
 
 
+def test_polar_amplitudes_do_not_depend_on_a_turn_of_encoder_and_predictor() -> None:
+    """Neither does the loss, of either objective."""
+    size = np.array([[5.0, 1.0], [1.0, 3.0]])
+    turn = np.linalg.qr(np.array([[1.0, 2.0], [-0.5, 3.0]]))[0]
+    for objective, predictor in ((jepa(1), turn @ size @ turn.T), (mae(1), size @ turn.T)):
+        look = seen(objective, np.array([turn @ size, predictor]))
+        still = seen(objective, np.array([size, size]))
+        assert_allclose(look.polar_amplitude[:, 0], [5.0, 3.0])
+        assert_allclose(look.polar_off_diagonal, np.sqrt(2 / 36))
+        assert_allclose(look.loss, still.loss)
+
+
 def test_off_diagonal_is_a_share_of_the_norm() -> None:
     assert_allclose(seen(jepa(1), np.array([[[3.0, 4.0], [0.0, 0.0]], np.eye(2)])).off_diagonal, 0.8)
     assert_allclose(seen(jepa(1), np.array([[[0.0, 2.0], [3.0, 0.0]], np.eye(2)])).off_diagonal, 1.0)
