@@ -111,7 +111,7 @@ def simulate(
     \b
     lindyn simulate --lambda 1,0.8 --rho 0.5,1.2 --depth 3
     lindyn simulate digits.npz --mask 0.5 --depth 3 --epsilon 0.02 --first 20 --output curves.csv
-    lindyn simulate features.csv --start gaussian --learning-rate 0.05 --runs 32
+    lindyn simulate features.csv --start gaussian --learning-rate 0.05 --runs 8
     """
     from dynamics.reports.simulation import experiments, finished_well
     from dynamics.workers import interrupted_once

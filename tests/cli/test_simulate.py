@@ -232,7 +232,7 @@ def test_ctrl_c_keeps_what_was_computed(runs: str, tmp_path: Path) -> None:
     command = [LINDYN, *TWO, "--objective", "jepa", "--learning-rate", "1e-5", "--runs", runs, "--output", path]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with pytest.raises(subprocess.TimeoutExpired):
-        running.wait(6.0)
+        running.wait(4.0)
     running.send_signal(signal.SIGINT)
     stdout, stderr = running.communicate(timeout=20)
     assert running.returncode == 1

@@ -295,6 +295,7 @@ def test_a_feature_that_turns_back_on_the_way_is_left_out_of_the_call() -> None:
     assert_allclose(found.time[kept], mode_times(jepa(2), features[kept], epsilon=1e-3, regime=alone).time, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_where_one_method_gives_up_on_the_teacher_another_answers() -> None:
     """Rates over six decades at once can be too much for LSODA, each alone is not."""
     features = Features(lam=[0.01124, 8.758, 1.4921, 0.42918], rho=[0.03378, 76.07, 0.97015, 0.0754])

@@ -69,7 +69,7 @@ def test_the_run_and_its_prediction_stand_side_by_side() -> None:
     table = run.to_dataframe()
     assert list(table.columns) == [
         *("feature", "objective", "depth", "predictor_depth", "epsilon", "fraction", "lambda", "rho", "sigma", "asymptote"),
-        *("final_amplitude", "critical_time", "simulated_time", "ratio", "status", "simulated_status"),
+        *("final_amplitude", "polar_amplitude", "critical_time", "simulated_time", "ratio", "status", "simulated_status"),
     ]
     assert table["feature"].tolist() == ["a", "b"]
     assert_allclose(table["critical_time"], critical_times(jepa(2), TWO, epsilon=0.05).time)

@@ -254,7 +254,7 @@ def test_an_aligned_start_that_comes_apart_says_so(objective: Objective, seed: i
     """With JEPA rounding off the diagonal grows while a feature of larger rho waits."""
     run = simulate(objective, EIGHT, epsilon=1e-2, start="orthogonal", seed=seed)
     exact = critical_times(objective, EIGHT, epsilon=1e-2).time
-    assert np.allclose(run.time, exact, rtol=1e-4, atol=0) or any("mix" in remark for remark in run.remarks())
+    assert np.allclose(run.time, exact, rtol=1e-4, atol=0) or any("turned" in remark for remark in run.remarks())
 
 
 @pytest.mark.parametrize("objective", [jepa(2), mae(2)], ids=str)
