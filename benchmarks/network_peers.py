@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,10 +15,8 @@ FloatArray = npt.NDArray[np.float64]
 
 BATCH, SAMPLES = 1024, 65_536
 TOLERANCE = 1e-11
-MINIBATCHES = "PyTorch autograd on minibatches of 1024, float32"
-
 FEWER = 10
-"""Of minibatches so many times fewer steps are taken, to save time; `MINIBATCHES` is scaled up."""
+"""Of minibatches so many times fewer steps are taken, to save time, and scaled up."""
 
 
 def torch_loops(
@@ -51,17 +50,33 @@ def torch_loops(
     encoder, predictor = torch.nn.Sequential(*modules[:depth]), torch.nn.Sequential(*modules[depth:])
     stochastic = torch.optim.SGD([*encoder.parameters(), *predictor.parameters()], lr=learning_rate)
 
-    def on_minibatches() -> None:
+    def stochastic_step(x: Any, y: Any) -> None:
+        with torch.no_grad():
+            target = encoder(y)
+        loss = 0.5 * (predictor(encoder(x)) - target).square().sum(dim=1).mean()
+        stochastic.zero_grad()
+        loss.backward()
+        stochastic.step()
+
+    def by_index() -> None:
         for _ in range(steps // FEWER):
             rows = torch.randint(SAMPLES, (BATCH,))
-            with torch.no_grad():
-                target = encoder(y[rows])
-            loss = 0.5 * (predictor(encoder(x[rows])) - target).square().sum(dim=1).mean()
-            stochastic.zero_grad()
-            loss.backward()
-            stochastic.step()
+            stochastic_step(x[rows], y[rows])
 
-    return {"PyTorch autograd on moments, float64": on_moments, MINIBATCHES: on_minibatches}
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=BATCH, shuffle=True, drop_last=True)
+
+    def by_loader() -> None:
+        done = 0
+        while done < steps // FEWER:
+            for batch in itertools.islice(loader, steps // FEWER - done):
+                stochastic_step(*batch)
+                done += 1
+
+    return {
+        "PyTorch float64": on_moments,
+        "PyTorch DataLoader of minibatches, float32": by_loader,
+        "PyTorch minibatches by index, float32": by_index,
+    }
 
 
 def _samples(moments: Moments) -> tuple[FloatArray, FloatArray]:

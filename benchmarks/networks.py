@@ -3,10 +3,10 @@
     python benchmarks/networks.py --only descent
 
 ``descent`` counts steps of gradient descent of a JEPA network, an encoder of four layers and one predictor layer: this library
-as it is used, observation included, in double precision and one thread, on the exact moments and on minibatches of 1,024 normal
-samples drawn afresh; and autograd loops of the same network in PyTorch, with the threads it takes by itself, on the same
-moments in double precision and on minibatches of 1,024 from memory in single precision. ``flow`` integrates the gradient flow
-of the same layers on the same full moments to the same time; diffrax is compiled before. ``runs`` trains 32 random starts.
+in double precision and one thread, on the exact moments, alone and observed, and on minibatches of 1,024 normal samples drawn
+afresh; and autograd loops of the same network in PyTorch, with the threads it takes by itself, on the same moments in double
+precision and on minibatches of 1,024 in single precision, from the usual loader and by index. ``flow`` integrates the gradient
+flow of the same layers on the same full moments to the same time; diffrax is compiled before. ``runs`` trains 32 random starts.
 Within a part all are timed in turn, several rounds over, and the least time is kept; what is not installed is skipped.
 """
 
@@ -26,15 +26,18 @@ import numpy as np
 from dynamics.critical_time import critical_times
 from dynamics.ensemble import run_all, seeds
 from dynamics.features import Features
-from dynamics.network.descent import GradientDescent
+from dynamics.network.descent import Descent, GradientDescent
+from dynamics.network.gradients import Gradients
 from dynamics.network.moments import Moments, moments_of_features
 from dynamics.network.population import population_of
+from dynamics.network.starts import start_from
+from dynamics.network.threads import threads_for
 from dynamics.objectives import jepa
 from dynamics.simulation import Experiment
 from dynamics.trajectory import amplitude
 
 DEPTH, EPSILON, LEARNING_RATE = 4, 0.1, 0.01
-OWN_MINIBATCHES = f"lindyn, minibatches of {network_peers.BATCH}"
+LAYER = EPSILON ** (1.0 / DEPTH)
 Timed = Callable[[], object]
 
 
@@ -67,35 +70,54 @@ def show(title: str, seconds: dict[str, float], base: str, count: int = 1, unit:
     scale = {"s": 1.0, "us": 1e6}[unit]
     print(title)
     for name, value in seconds.items():
-        print(f"  {name:44s} {value / count * scale:10.4g} {unit}   ratio {value / seconds[base]:.3g}")
+        print(f"  {name:64s} {value / count * scale:10.4g} {unit}   ratio {value / seconds[base]:.3g}")
+
+
+def bare_steps(experiment: Experiment, steps: int) -> Timed:
+    """Steps alone, as a loop of autograd takes them; each call goes on."""
+    assert experiment.training is not None
+    moments, generator = experiment.population.moments, np.random.default_rng(0)
+    start = start_from(
+        "orthogonal", experiment.objective, moments.width, encoder=LAYER, predictor=LAYER, generator=generator
+    ).layers
+    size = experiment.training.batch
+    batches = None if size is None else experiment.population.batches(size, generator)
+    network = Descent(Gradients(experiment.objective, moments), experiment.regime, experiment.training, start, batches)
+
+    def run() -> None:
+        with threads_for(moments.width):
+            for _ in range(steps):
+                network.differentiate()
+                network.move()
+
+    return run
 
 
 def descent(rounds: int, steps: int) -> None:
-    """Steps of gradient descent."""
+    """Steps of gradient descent from random orthogonal layers, and whole runs of ten times as many, observed."""
     for width in (16, 64):
         diagonal = moments_of_features(features_of(width))
-        contestants: dict[str, Timed] = {}
-        for name, moments in (("full moments", turned(diagonal)), ("diagonal moments", diagonal)):
-            experiment = Experiment(
-                jepa(DEPTH),
-                population_of(moments),
-                EPSILON,
-                training=GradientDescent(LEARNING_RATE),
-                until=LEARNING_RATE * steps,
-            )
-            contestants[f"lindyn, {name}"] = experiment.run
-        batches = GradientDescent(LEARNING_RATE, batch=network_peers.BATCH)
-        contestants[OWN_MINIBATCHES] = replace(
-            experiment, training=batches, until=LEARNING_RATE * steps / network_peers.FEWER
-        ).run
-        if find_spec("torch"):
-            start = np.tile(EPSILON ** (1.0 / DEPTH) * np.eye(width), (DEPTH + 1, 1, 1))
-            peers = network_peers.torch_loops(turned(diagonal), start, DEPTH, LEARNING_RATE, steps)
-            contestants |= peers
-        seconds = least_seconds(contestants, rounds)
-        for name in seconds.keys() & {OWN_MINIBATCHES, network_peers.MINIBATCHES}:
-            seconds[name] *= network_peers.FEWER
-        show(f"a step at d = {width}, L = {DEPTH}", seconds, "lindyn, full moments", steps, "us")
+        start = start_from(
+            "orthogonal", jepa(DEPTH), width, encoder=LAYER, predictor=LAYER, generator=np.random.default_rng(0)
+        ).layers
+        seconds: dict[str, float] = {}
+        for kind, moments in (("diagonal", diagonal), ("full", turned(diagonal))):
+            once = GradientDescent(LEARNING_RATE)
+            experiment = Experiment(jepa(DEPTH), population_of(moments), EPSILON, training=once)
+            observed = replace(experiment, start="orthogonal", until=LEARNING_RATE * 10 * steps)
+            batched = replace(experiment, training=replace(once, batch=network_peers.BATCH))
+            contestants: dict[str, Timed] = {
+                f"lindyn, {kind} moments": bare_steps(experiment, steps),
+                f"lindyn, {kind} moments, observed": observed.run,
+                f"lindyn, minibatches, {kind} moments": bare_steps(batched, steps // network_peers.FEWER),
+            }
+            if find_spec("torch"):
+                loops = network_peers.torch_loops(moments, start, DEPTH, LEARNING_RATE, steps)
+                contestants |= {f"{name}, {kind} moments": loop for name, loop in loops.items()}
+            seconds |= least_seconds(contestants, rounds)
+        for name in seconds:
+            seconds[name] *= network_peers.FEWER if "minibatches" in name else 0.1 if "observed" in name else 1.0
+        show(f"a step at d = {width}, L = {DEPTH}", seconds, "lindyn, diagonal moments", steps, "us")
 
 
 def flow(rounds: int) -> None:

@@ -87,7 +87,7 @@ def training_options(command: Any) -> Any:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of random starts and minibatches.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes to run; by default one a core for more than two runs.")
 @click.option(
-    "--points", type=click.IntRange(2, 100_000), default=400, show_default=True, help="Points of the curves, roughly."
+    "--points", type=click.IntRange(2, 100_000), default=200, show_default=True, help="Points of the curves, roughly."
 )
 @time_option
 @output_options

@@ -67,7 +67,7 @@ class Experiment:
     training: GradientDescent | None = None
     until: float | None = None
     seed: int = 0
-    points: int = 400
+    points: int = 200
     first: int | None = None
 
     def __post_init__(self) -> None:
@@ -243,7 +243,7 @@ def simulate(
     training: GradientDescent | None = None,
     until: float | None = None,
     seed: int = 0,
-    points: int = 400,
+    points: int = 200,
     first: int | None = None,
     watch: Callable[[float], None] = lambda share: None,
 ) -> Simulation:

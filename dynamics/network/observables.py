@@ -15,6 +15,9 @@ from dynamics.network.starts import Start
 
 Layers = Sequence[FloatArray] | FloatArray
 
+CROWDED = 1.5
+"""How many times the points asked for are kept before they are kept half as densely, and so on."""
+
 
 @dataclass(frozen=True, eq=False)
 class Curves:
@@ -85,7 +88,7 @@ class Observer:
     _last: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
-        self._moments = self.gradients.moments
+        self._moments, self._crowded = self.gradients.moments, CROWDED
 
     def amplitude(self, encoder: FloatArray) -> FloatArray:
         """Amplitude of every feature, by the start's way of reading it; ``(features,)``."""
@@ -129,6 +132,9 @@ class Observer:
                 loss(self.gradients.objective, self._moments, layers, teacher),
             )
         )
+
+        if len(self._rows) * self.resolution >= self._crowded:
+            self.ways, self._crowded = 2.0 * self.ways, self._crowded + CROWDED
 
     def curves(self) -> Curves:
         """All that was kept."""
