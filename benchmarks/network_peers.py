@@ -19,6 +19,13 @@ FEWER = 10
 """Of minibatches so many times fewer steps are taken, to save time, and scaled up."""
 
 
+def chain(first: Any, layers: Any) -> Any:
+    """The layers applied to the first, one after the other."""
+    for layer in layers:
+        first = layer @ first
+    return first
+
+
 def torch_loops(
     moments: Moments, start: FloatArray, depth: int, learning_rate: float, steps: int
 ) -> dict[str, Callable[[], object]]:
@@ -32,12 +39,8 @@ def torch_loops(
 
     def on_moments() -> None:
         for _ in range(steps):
-            encoder = layers[0]
-            for layer in layers[1:depth]:
-                encoder = layer @ encoder
-            whole = encoder
-            for layer in layers[depth:]:
-                whole = layer @ whole
+            encoder = chain(layers[0], layers[1:depth])
+            whole = chain(encoder, layers[depth:])
             loss = 0.5 * ((whole @ inputs) * whole).sum() - (whole * (encoder.detach() @ cross)).sum()
             descent.zero_grad()
             loss.backward()
@@ -98,12 +101,8 @@ def diffrax_flow(moments: Moments, start: FloatArray, depth: int, until: float) 
     inputs, cross = jnp.asarray(moments.input_covariance), jnp.asarray(moments.cross_covariance)
 
     def loss(layers: Any) -> Any:
-        encoder = layers[0]
-        for layer in layers[1:depth]:
-            encoder = layer @ encoder
-        whole = encoder
-        for layer in layers[depth:]:
-            whole = layer @ whole
+        encoder = chain(layers[0], layers[1:depth])
+        whole = chain(encoder, layers[depth:])
         return 0.5 * jnp.vdot(whole @ inputs, whole) - jnp.vdot(whole, jax.lax.stop_gradient(encoder) @ cross)
 
     slope = jax.grad(loss)

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.options import features_input, grid_options, output_options, regime_options, several, time_option, views_options
+from cli.options import (
+    features_input,
+    grid_options,
+    method_option,
+    output_options,
+    regime_options,
+    several,
+    time_option,
+    views_options,
+)
 from cli.rendering import Output, note
 
 if TYPE_CHECKING:
@@ -76,13 +85,7 @@ def main() -> None:
 @main.command("critical-time", short_help="When each feature is learned, exactly.")
 @features_input
 @grid_options
-@click.option(
-    "--method",
-    type=click.Choice(["exact", "scipy"]),
-    default="exact",
-    show_default=True,
-    help="The closed form, or the mode equation integrated by SciPy; the latter adds its relative difference.",
-)
+@method_option
 @click.option("--learning-rate", type=float, help="Adds steps: gradient-descent steps to first order in the learning rate.")
 @click.option("--digits", type=int, help="Adds certified lower and upper bounds that share at least this many digits.")
 @click.option("--elasticities", "sensitivities", is_flag=True, help="Adds d ln t / d ln of lambda, rho, epsilon and fraction.")
@@ -121,13 +124,7 @@ def critical_time(output: Output, time: str, digits: int | None, regime: Regime,
 @features_input
 @grid_options
 @several("--times", float, "Times at which to give the curve; by default --points spread where it moves.")
-@click.option(
-    "--method",
-    type=click.Choice(["exact", "scipy"]),
-    default="exact",
-    show_default=True,
-    help="The closed form, or the mode equation integrated by SciPy; the latter adds its relative difference.",
-)
+@method_option
 @click.option("--from-critical", is_flag=True, help="Count --times from each feature's critical time; they may be negative.")
 @click.option("--points", type=click.IntRange(2, 1_000_000), help="Points a curve where no --times are given.  [default: 50]")
 @time_option

@@ -97,6 +97,18 @@ def _features(source: str | None, lam: Sequence[float], rho: Sequence[float], si
     return read_features(sys.stdin.buffer if source == "-" else source)
 
 
+def method_option(command: Command) -> Command:
+    """Pass ``method``."""
+    option = click.option(
+        "--method",
+        type=click.Choice(["exact", "scipy"]),
+        default="exact",
+        show_default=True,
+        help="The closed form, or the mode equation integrated by SciPy; the latter adds its relative difference.",
+    )
+    return option(command)
+
+
 def views_options(command: Command) -> Command:
     """Pass ``how``: what makes paired views of files, for `dynamics.sources.read_views`."""
 
