@@ -278,3 +278,13 @@ def test_the_table_of_the_readme_is_what_comes_out(digits: list[Row]) -> None:
         cells = [float(cell) for cell in line.strip("| ").split("|")]
         told = [float(row[name]) for row in (jepa, mae) for name in ("critical_time", "simulated_time", "ratio")]
         assert_allclose(cells, [float(jepa["feature"]), float(jepa["lambda"]), float(jepa["rho"]), *told], rtol=1e-3)
+
+
+def test_a_teacher_that_changes_nothing_is_told() -> None:
+    for command in ("simulate", "critical-time"):
+        told = answered(command, *PAIR, "--objective", "mae", "--teacher-rate", "1").stderr
+        assert "mae has no teacher" in told
+
+
+def test_runs_without_anything_random_are_told() -> None:
+    assert "nothing random" in answered(*TWO, "--objective", "mae", "--runs", "3", "--workers", "1").stderr

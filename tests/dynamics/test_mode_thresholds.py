@@ -72,3 +72,15 @@ def test_below_the_lower_fixed_point_a_feature_is_lost() -> None:
             2.0 * lower,
         )
         assert found == pytest.approx(lower, rel=1e-6)
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.7, 3.0])
+def test_a_start_on_the_unstable_fixed_point_is_not_learned(lam: float) -> None:
+    """There growth and decay cancel, and what rounding leaves of them is no rate."""
+    features, epsilon = Features(lam=lam, rho=1.0), 0.01
+    layer = epsilon**0.5
+    decay = lam * layer**3 * (1 - layer)
+    found = mode_times(jepa(2), features, epsilon=epsilon, regime=Regime(weight_decay=decay))
+    assert found.status[0] is Status.COLLAPSES
+    above = mode_times(jepa(2), features, epsilon=epsilon, regime=Regime(weight_decay=decay * (1 - 1e-9)))
+    assert above.status[0] is Status.REACHED

@@ -401,3 +401,35 @@ def test_on_views_a_turned_encoder_is_told_and_polar_amplitudes_come_to_the_asym
     assert_allclose(run.curves.polar_amplitude[:, -1], run.experiment.predicted.asymptote, rtol=0.02)
     assert run.curves.off_diagonal[-1] > 0.3
     assert any("polar_amplitude does not depend" in text for text in run.remarks())
+
+
+def test_layers_given_that_do_not_start_at_epsilon_are_told() -> None:
+    layers = np.tile(np.sqrt(0.1) * np.eye(2), (3, 1, 1))
+    assert any("The layers given start at" in text for text in simulate(mae(2), TWO, epsilon=1e-2, start=layers).remarks())
+    assert simulate(mae(2), TWO, epsilon=0.1, start=layers).remarks() == []
+
+
+def test_momentum_is_late_by_what_the_linear_growth_says_and_it_is_told() -> None:
+    """Growing by s a step of the flow takes s / ((1 - m) ln z) as long, z the greater root of z^2 - (1 + m + s) z + m."""
+    m, learning_rate = 0.9, 0.005
+    run = simulate(mae(1), ONE, epsilon=1e-6, training=GradientDescent(learning_rate, "momentum", m))
+    s = learning_rate * ONE.lam[0]
+    whole = 1 + m + s
+    z = (whole + np.sqrt(whole**2 - 4 * m)) / 2
+    assert_allclose(run.ratio, s / ((1 - m) * np.log(z)), rtol=0.05)
+    assert any(text.startswith("Momentum keeps to the time") for text in run.remarks())
+    small = simulate(mae(1), ONE, epsilon=1e-2, training=GradientDescent(1e-4, "momentum", m))
+    assert small.remarks() == []
+    assert_allclose(small.ratio, 1.0, atol=0.02)
+
+
+def test_a_run_with_momentum_lasts_until_its_features_are_learned() -> None:
+    run = simulate(mae(2), TWO, epsilon=1e-2, start="orthogonal", training=GradientDescent(0.05, "momentum"), seed=1)
+    assert [status.value for status in run.status] == ["reached", "reached"]
+
+
+def test_momentum_bears_a_learning_rate_that_plain_descent_does_not() -> None:
+    """The limit of the heavy ball is 1 + m times that of plain descent, not 1 - m times."""
+    run = simulate(mae(1), ONE, epsilon=0.1, training=GradientDescent(0.3, "momentum", 0.9), until=200.0)
+    assert not any("unstable" in text for text in run.remarks())
+    assert_allclose(run.layers[1] @ plain.layers[0], [[0.9]], rtol=1e-6)
