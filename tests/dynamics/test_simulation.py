@@ -430,6 +430,6 @@ def test_a_run_with_momentum_lasts_until_its_features_are_learned() -> None:
 
 def test_momentum_bears_a_learning_rate_that_plain_descent_does_not() -> None:
     """The limit of the heavy ball is 1 + m times that of plain descent, not 1 - m times."""
-    run = simulate(mae(1), ONE, epsilon=0.1, training=GradientDescent(0.3, "momentum", 0.9), until=200.0)
+    run = simulate(mae(1), ONE, epsilon=0.1, training=GradientDescent(0.3, "momentum", 0.9), until=3000.0)
     assert not any("unstable" in text for text in run.remarks())
     assert_allclose(run.layers[1] @ run.layers[0], [[0.9]], rtol=1e-6)
