@@ -113,14 +113,14 @@ def views_options(command: Command) -> Command:
     """Pass ``how``: what makes paired views of files, for `dynamics.sources.read_views`."""
 
     @click.option(
-        "--mask", type=float, metavar="Q", help="Make the views from X alone: each entry of x is kept with probability Q."
+        "--mask", type=float, metavar="Q", help="Make the views from one file: each entry of x is kept with probability Q."
     )
     @click.option(
         "--target",
         type=click.Choice(["full", "independent", "complementary"]),
         help="With --mask: y is the whole row, another mask of it, or what x hides.  [default: full]",
     )
-    @click.option("--lag", type=int, metavar="K", help="Make the views from X alone: y is K rows after x.")
+    @click.option("--lag", type=int, metavar="K", help="Make the views from one file: y is K rows after x.")
     @click.option("--columns", metavar="A,B,...", help="Columns of a table to use; by default all.")
     @click.option("--standardise", is_flag=True, help="Divide each column by its standard deviation in x.")
     @wraps(command)
@@ -190,7 +190,12 @@ def regime_options(command: Command) -> Command:
         "--predictor-start", type=float, metavar="V", help="Amplitude of a predictor layer at the start (unbalanced)."
     )
     @click.option(
-        "--predictor-rate", type=float, default=1.0, metavar="K", help="Learning rate of the predictor over the encoder's."
+        "--predictor-rate",
+        type=float,
+        default=1.0,
+        show_default=True,
+        metavar="K",
+        help="Learning rate of the predictor over the encoder's.",
     )
     @click.option(
         "--teacher-rate",
