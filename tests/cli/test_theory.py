@@ -178,6 +178,7 @@ def test_a_closed_standard_error_is_silent(command: str) -> None:
     assert (shell("lindyn derive jep 2>&-").returncode, shell("lindyn derive jep 2>&-").stdout) == (2, "")
 
 
+@pytest.mark.slow
 def test_an_ending_that_names_no_format_is_told_before_the_work() -> None:
     begun = time.monotonic()
     assert refused("verify", "--output", "x.pdf").startswith("The ending of --output x.pdf names no format")

@@ -366,6 +366,7 @@ def test_what_is_not_a_number_is_refused_by_name(name: str, bad: object) -> None
         critical_times(jepa(2), Features(lam=1.0, rho=1.0), **arguments)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_absurd_parameters_end_at_once() -> None:
     start = clock.perf_counter()
     for objective in (jepa(64), jepa(64, 8), mae(64), mae(64, 8), jepa(1, 8), mae(1, 8)):
