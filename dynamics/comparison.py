@@ -140,7 +140,7 @@ class Simulation(Tabular):
             return ""
         return (
             "Momentum keeps to the time of the flow where learning rate times rate over (1 - momentum)^2 is small; here it is"
-            f" up to {lag:.2g}, and features are learned later than the ratio 1."
+            f" up to {lag:.2g}, and features are learned later than that."
         )
 
     def _beginning(self) -> str:
