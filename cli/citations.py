@@ -77,6 +77,15 @@ _ENTRIES = {
   pages   = {592--604},
   year    = {2007}
 }""",
+    "figures": """@article{hunter2007matplotlib,
+  title   = {Matplotlib: A 2D Graphics Environment},
+  author  = {Hunter, John D.},
+  journal = {Computing in Science \\& Engineering},
+  volume  = {9},
+  number  = {3},
+  pages   = {90--95},
+  year    = {2007}
+}""",
 }
 
 _BEHIND = {
@@ -85,6 +94,7 @@ _BEHIND = {
     "order": ("jepa", "balls"),
     "features": ("jepa", "diagonalisation"),
     "simulate": ("jepa", "supervised", "integration", "optimiser", "rotations", "diagonalisation"),
+    "figure": ("jepa", "supervised", "integration", "figures", "rotations", "diagonalisation"),
     "derive": ("jepa", "supervised", "symbols", "balls"),
     "verify": ("jepa", "supervised", "symbols", "balls"),
 }

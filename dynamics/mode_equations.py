@@ -127,11 +127,11 @@ class Curve:
         return self.start() <= self.target(fraction)
 
     def lost(self, fraction: float) -> BoolArray:
-        """Whether there is no fixed point, or weight decay exceeds growth at the start."""
+        """Whether there is no fixed point, or weight decay exceeds growth at the start, even above the threshold."""
         lost = ~np.isfinite(self.end)
-        coming = ~lost & ~self.already(fraction)
-        way = self[coming]
-        lost[coming] = way.at(way.start()).room <= STANDING
+        below = ~lost & (self.start() > 0.0)
+        way = self[below]
+        lost[below] = way.at(way.start()).room <= np.where(way.already(fraction), -STANDING, STANDING)
         return lost
 
     def at(self, distance: FloatArray, time: FloatArray | None = None) -> Place:

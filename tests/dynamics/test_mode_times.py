@@ -207,6 +207,20 @@ def test_a_start_beyond_the_fraction_is_already_reached() -> None:
     assert (result.status[0], result.time[0]) == (Status.ALREADY_REACHED, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "status"), [(0.3, "collapses"), (0.4, "collapses"), (0.45, "already-reached"), (0.7, "already-reached")]
+)
+def test_weight_decay_takes_what_starts_below_the_unstable_fixed_point_whatever_the_threshold(
+    epsilon: float, status: str
+) -> None:
+    """u^3 (1 - u) = eta has its lower root at u^2 = .42; the threshold, half of the upper w*, is w = .34."""
+    decay = Regime(weight_decay=0.0986394847312921)
+    result = mode_times(jepa(2), Features(lam=1.0, rho=1.0), epsilon=epsilon, regime=decay)
+    assert result.status[0].value == status
+    growth = epsilon**1.5 * (1.0 - epsilon**0.5) - 0.0986394847312921
+    assert (growth < 0.0) == (status == "collapses" or epsilon > result.asymptote[0])
+
+
 def test_what_is_never_learned() -> None:
     features = Features(lam=[0.0, -1.0, 1.0], sigma=1.0)
     result = mode_times(jepa(2), features, epsilon=0.1, regime=Regime(predictor_start=2.0))

@@ -1,0 +1,133 @@
+"""Critical times against depth: what depth does to JEPA and to MAE at equal lambda."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import dynamics as dyn
+from dynamics.checks import whole_number
+from dynamics.grid import Setting
+from dynamics.objectives import Objective
+from dynamics.table import Table, stacked
+from figures.drawing import Drawing
+from figures.plotting import groups, legend_below, log_axis
+from figures.rows import rows
+from figures.style import COLOURS, DASHES, MARKERS, NAMES, Style, shades
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LOOKS: dict[str, dict[str, Any]] = {
+    "exact": {"linestyle": "none", "marker": "o"},
+    "expansion": {"linestyle": "-"},
+    "dominant": {"linestyle": ":", "color": "black"},
+}
+LABELS = {"exact": "exact", "expansion": "expansion", "dominant": "dominant term, whatever rho"}
+
+
+def draw(
+    style: Style,
+    *,
+    rho: Sequence[float] = (0.6, 0.8, 1.0),
+    predictor_depth: int = 1,
+    epsilon: float = 1e-3,
+    fraction: float = 0.5,
+    max_depth: int = 10,
+) -> Drawing:
+    """Critical time against depth at equal lambda: exact, dominant term and expansion.
+
+    Lambda is 1; the dominant term of the expansion for a small start does not know rho.
+
+    Parameters
+    ----------
+    rho
+        Features, all of lambda 1.
+    max_depth
+        Depths from 1 to this one.
+    """
+    depths = range(1, whole_number("max_depth", max_depth, 2, 64) + 1)
+    features = dyn.Features(lam=1.0, rho=rho)
+    table = stacked(
+        _times(Setting(objective(depth, predictor_depth), epsilon, fraction), features)
+        for objective in (dyn.jepa, dyn.mae)
+        for depth in depths
+    )
+    caption = (
+        f"Critical time (to {fraction:g} of the asymptote) against the depth of the encoder for features of equal lambda = 1,"
+        f" epsilon {epsilon:g}, predictor depth {predictor_depth}; darker means larger rho. Circles: exact. Lines: all terms"
+        " of the expansion for a small start. Dotted: its dominant term alone, which does not depend on rho. From depth"
+        f" {depths[0]} to {depths[-1]} the lowest rho takes"
+        f" {_slower(dyn.jepa, features, depths, predictor_depth, epsilon, fraction)} times as long as the highest under JEPA,"
+        f" {_slower(dyn.mae, features, depths, predictor_depth, epsilon, fraction)} times under MAE."
+    )
+    return Drawing(_picture(style, table), table, caption)
+
+
+def _times(setting: Setting, features: dyn.Features) -> Table:
+    how: dict[str, Any] = {"epsilon": setting.epsilon, "fraction": setting.fraction}
+    small_start = dyn.expansion(setting.objective, features, **how)
+    times = {
+        "exact": dyn.critical_times(setting.objective, features, **how).time,
+        "expansion": small_start.total,
+        "dominant": small_start.dominant,
+    }
+    return stacked(rows(kind, setting, features, {"time": time[:, None]}) for kind, time in times.items())
+
+
+def _slower(
+    objective: Callable[[int, int], Objective],
+    features: dyn.Features,
+    depths: range,
+    predictor_depth: int,
+    epsilon: float,
+    fraction: float,
+) -> str:
+    """How many times later the lowest rho is learned than the highest, at the first and the last depth."""
+    ends = [int(np.argmin(features.rho)), int(np.argmax(features.rho))]
+    ratios = []
+    for depth in (depths[0], depths[-1]):
+        low, high = dyn.critical_times(objective(depth, predictor_depth), features, epsilon=epsilon, fraction=fraction).time[
+            ends
+        ]
+        ratios.append(f"{low / high:.3g}" if low > 0.0 < high else "no comparable number of")
+    return " and ".join(ratios)
+
+
+def _picture(style: Style, table: Table) -> Figure:
+    frame = table.to_dataframe()
+    frame = frame[np.isfinite(frame["time"]) & (frame["time"] > 0.0)]
+    with style.context():
+        figure, panels = style.panels(1, 3, aspect=0.95)
+        for axes, objective in zip(panels.flat, dict.fromkeys(frame["objective"]), strict=False):
+            _draw_times(axes, frame[frame["objective"] == objective], objective)
+        _draw_ratios(panels.flat[-1], frame[frame["kind"] == "exact"])
+        for axes in panels.flat:
+            axes.set_xlabel("depth $L$")
+            axes.xaxis.get_major_locator().set_params(integer=True)
+        legend_below(figure, [(LABELS[kind], look) for kind, look in LOOKS.items()])
+    return figure
+
+
+def _draw_times(axes: Axes, frame: pd.DataFrame, objective: str) -> None:
+    ranked = sorted(set(frame["rho"]))
+    colours = dict(zip(ranked, shades(COLOURS[objective], len(ranked)), strict=True))
+    for kind, look in LOOKS.items():
+        for rho, line in groups(frame[frame["kind"] == kind], "rho"):
+            axes.plot(line["depth"], line["time"], **({"color": colours[rho]} | look))
+    log_axis(axes.yaxis)
+    axes.set_title(f"{NAMES[objective]}: critical time")
+
+
+def _draw_ratios(axes: Axes, exact: pd.DataFrame) -> None:
+    low, high = exact["rho"].min(), exact["rho"].max()
+    for objective, times in groups(exact, "objective"):
+        by_depth = times.pivot_table(index="depth", columns="rho", values="time").dropna()
+        look: dict[str, Any] = {"color": COLOURS[objective], "linestyle": DASHES[objective], "marker": MARKERS[objective]}
+        axes.plot(by_depth.index, by_depth[low] / by_depth[high], label=NAMES[objective], **look)
+    axes.set_title("lowest over highest rho")
+    axes.legend()

@@ -1,0 +1,134 @@
+"""Greedy learning under JEPA and MAE: which feature is learned first, in three scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import dynamics as dyn
+from dynamics.grid import Setting
+from dynamics.table import Table, stacked
+from figures.drawing import Drawing
+from figures.plotting import draw_curves, draw_ticks, features_of, label_outside, share_axis
+from figures.rows import critical, exact, last_time
+from figures.style import COLOURS, NAMES, Style, shades, threshold
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TITLES = {
+    "lambda": r"$\rho=1$, $\lambda$ varies",
+    "rho": r"$\lambda=1$, $\rho$ varies",
+    "opposed": r"$\lambda$ up, $\rho$ down",
+}
+DEPTHS = range(1, 33)
+"""Depths at which the caption may say how far JEPA's order is inverted."""
+
+
+def draw(
+    style: Style,
+    *,
+    features: dyn.Features | None = None,
+    lowest: float = 0.6,
+    highest: float = 1.2,
+    weakest: float = 0.8,
+    count: int = 5,
+    depth: int = 5,
+    predictor_depth: int = 1,
+    epsilon: float = 0.01,
+    fraction: float = 0.5,
+) -> Drawing:
+    """Which feature is learned first under JEPA and MAE: three scenarios.
+
+    Exact curves of the amplitude over its asymptote, with the critical times as ticks. Lambda alone varies, rho alone varies,
+    or lambda rises while rho falls; each under both objectives.
+
+    Parameters
+    ----------
+    lowest, highest
+        Rho of the first and last feature where rho varies.
+    weakest
+        Lambda of the first feature where lambda varies; the last has 1.
+    count
+        Features a scenario.
+    """
+    scenarios = _scenarios(lowest, highest, weakest, count) if features is None else {"given": features}
+    objectives = (dyn.jepa(depth, predictor_depth), dyn.mae(depth, predictor_depth))
+    settings = [Setting(objective, epsilon, fraction) for objective in objectives]
+    table = stacked(_panel(setting, given, name) for name, given in scenarios.items() for setting in settings)
+    caption = (
+        f"Amplitude over its asymptote against time for JEPA and MAE, depth {depth}, predictor depth"
+        f" {predictor_depth}, epsilon {epsilon:g}. Exact curves; ticks are the critical times, at which a feature reaches"
+        f" {fraction:g} of its asymptote."
+    )
+    if features is None:
+        caption += " Darker means larger lambda, or larger rho where rho alone varies. " + _inversion(
+            scenarios["opposed"], predictor_depth, epsilon, fraction
+        )
+    else:
+        caption += " Darker means larger lambda."
+    return Drawing(_picture(style, table), table, caption)
+
+
+def _scenarios(lowest: float, highest: float, weakest: float, count: int) -> dict[str, dyn.Features]:
+    rising, lam = np.linspace(lowest, highest, count), np.linspace(weakest, 1.0, count)
+    return {
+        "lambda": dyn.Features(lam=lam, rho=1.0),
+        "rho": dyn.Features(lam=1.0, rho=rising),
+        "opposed": dyn.Features(lam=lam, rho=rising[::-1]),
+    }
+
+
+def _panel(setting: Setting, features: dyn.Features, scenario: str) -> Table:
+    end = last_time([setting], features)
+    return stacked([exact(setting, features, end=end, scenario=scenario), critical(setting, features, scenario=scenario)])
+
+
+def _inversion(features: dyn.Features, predictor_depth: int, epsilon: float, fraction: float) -> str:
+    """At which depths JEPA follows rho throughout, or in part, where lambda and rho are opposed."""
+    complete, partial, last = [], [], 0
+    for depth in DEPTHS:
+        found = dyn.critical_times(dyn.jepa(depth, predictor_depth), features, epsilon=epsilon, fraction=fraction)
+        if not np.all(found.status == dyn.Status.REACHED):
+            break
+        last, later = depth, np.diff(found.log10_time) > 0.0
+        if later.all():
+            complete.append(depth)
+        elif later.any():
+            partial.append(depth)
+    told = " and ".join(
+        f"{text} at {_depths(depths)}" for text, depths in (("complete", complete), ("partial", partial)) if depths
+    )
+    return (
+        f"Where lambda rises while rho falls, MAE learns by lambda; JEPA's inversion of that order is {told or 'absent'}, of"
+        f" the depths up to {last}, at which every feature starts below its threshold."
+    )
+
+
+def _depths(depths: Sequence[int]) -> str:
+    named = ", ".join(map(str, depths))
+    return f"depth {named}" if len(depths) == 1 else f"depths {named}"
+
+
+def _picture(style: Style, table: Table) -> Figure:
+    frame = table.to_dataframe()
+    scenarios, objectives = list(dict.fromkeys(frame["scenario"])), list(dict.fromkeys(frame["objective"]))
+    with style.context():
+        figure, panels = style.panels(len(objectives), len(scenarios), aspect=0.85, turn=True)
+        for row, objective in enumerate(objectives):
+            for column, scenario in enumerate(scenarios):
+                axes, shown = panels[row, column], frame[(frame.objective == objective) & (frame.scenario == scenario)]
+                key = "rho" if scenario == "rho" else "lambda"
+                ranked = features_of(shown.sort_values(key, kind="stable"))
+                colours = dict(zip(ranked, shades(COLOURS[objective], len(ranked)), strict=True))
+                threshold(axes, shown["fraction"].iloc[0])
+                draw_curves(axes, shown[shown.kind == "exact"], colours)
+                draw_ticks(axes, shown[shown.kind == "critical-time"], colours)
+                share_axis(axes)
+                axes.set_xlim(0.0, shown["time"].where(shown.kind == "exact").max())
+                axes.locator_params(axis="x", nbins=3)
+                axes.set_title(f"{NAMES[objective]}" + (f": {TITLES[scenario]}" if scenario in TITLES else ""))
+        label_outside(panels, "training time $t$", "$w/w^*$")
+    return figure

@@ -1,0 +1,103 @@
+"""The real network, matrices and all, over the exact curves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import dynamics as dyn
+from dynamics.grid import OBJECTIVES, Setting
+from dynamics.table import Table, stacked
+from figures.drawing import Drawing, bound
+from figures.plotting import draw_curves, draw_ticks, features_of, groups, label_outside, legend_below, share_axis
+from figures.rows import critical, exact, last_time, simulated
+from figures.style import COLOURS, NAMES, Style, shades, threshold
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dynamics.comparison import Simulation
+
+LOOKS: dict[str, dict[str, Any]] = {
+    "exact": {"linewidth": 3.5, "alpha": 0.35, "solid_capstyle": "butt"},
+    "flow": {"linewidth": 0.8},
+    "descent": {"linewidth": 0.8, "linestyle": (0, (3, 2)), "color": "black"},
+}
+LABELS = {"exact": "exact", "flow": "network, gradient flow", "descent": "network, gradient descent"}
+
+
+def draw(
+    style: Style,
+    *,
+    features: dyn.Features | None = None,
+    depth: int = 3,
+    predictor_depth: int = 1,
+    epsilon: float = 0.02,
+    fraction: float = 0.5,
+    start: str = "orthogonal",
+    learning_rate: float = 0.05,
+    seed: int = 0,
+) -> Drawing:
+    """The trained network, by gradient flow and gradient descent, over the exact curves.
+
+    Amplitude over its asymptote, read from the product of the encoder's matrices; ticks are the exact critical times.
+
+    Parameters
+    ----------
+    start
+        balanced, orthogonal, haar or gaussian, as for the command simulate.
+    learning_rate
+        Step of gradient descent.
+    """
+    features = features if features is not None else dyn.Features(lam=[1.0, 0.8, 0.65, 0.5], rho=[0.8, 1.1, 0.9, 1.2])
+    how: dict[str, Any] = {"epsilon": epsilon, "fraction": fraction, "start": start, "seed": seed}
+    parts, told = [], []
+    for name in OBJECTIVES:
+        setting = Setting(OBJECTIVES[name](depth, predictor_depth), epsilon, fraction)
+        end = last_time([setting], features)
+        runs = {
+            "flow": dyn.simulate(setting.objective, features, until=end, **how),
+            "descent": dyn.simulate(setting.objective, features, until=end, training=dyn.GradientDescent(learning_rate), **how),
+        }
+        parts += [exact(setting, features, end=end), critical(setting, features)]
+        parts += [simulated(kind, run) for kind, run in runs.items()]
+        told.append(f"{NAMES[name]}: {'; '.join(_agreement(LABELS[kind], run) for kind, run in runs.items())}.")
+    table = stacked(parts)
+    caption = (
+        f"Amplitude over its asymptote of a network of {depth} encoder and {predictor_depth} predictor layers,"
+        f" {len(features)} x {len(features)} matrices from a start that is {start}, epsilon {epsilon:g}, learning rate"
+        f" {learning_rate:g}; darker means larger lambda. Ticks: exact critical times, to {fraction:g} of the asymptote."
+        f" {' '.join(told)}"
+    )
+    return Drawing(_picture(style, table), table, caption)
+
+
+def _agreement(label: str, run: Simulation) -> str:
+    """How far the simulated critical times are from the exact ones."""
+    ratio = run.ratio[np.isfinite(run.ratio)]
+    missing = len(run.ratio) - len(ratio)
+    lost = f", {missing} not learned within the run" if missing else ""
+    return f"{label}, critical times within {bound(np.abs(ratio - 1.0).max(initial=0.0))}{lost}"
+
+
+def _picture(style: Style, table: Table) -> Figure:
+    frame = table.to_dataframe()
+    ranked = features_of(frame.sort_values("lambda", kind="stable"))
+    with style.context():
+        figure, panels = style.panels(1, 2, wide=1.4, sharey=True)
+        for axes, (objective, shown) in zip(panels.flat, groups(frame, "objective"), strict=True):
+            colours = dict(zip(ranked, shades(COLOURS[objective], len(ranked)), strict=True))
+            threshold(axes, shown["fraction"].iloc[0])
+            for kind, look in LOOKS.items():
+                own = dict.fromkeys(colours, look["color"]) if "color" in look else colours
+                line = {name: value for name, value in look.items() if name != "color"}
+                draw_curves(axes, shown[shown["kind"] == kind], own, **line)
+            draw_ticks(axes, shown[shown["kind"] == "critical-time"], colours)
+            share_axis(axes)
+            axes.set_xlim(0.0, shown["time"].where(shown["kind"] == "exact").max())
+            axes.locator_params(axis="x", nbins=4)
+            axes.set_title(NAMES[objective])
+        label_outside(panels, "training time $t$", "$w/w^*$")
+        legend_below(figure, [(LABELS[kind], look) for kind, look in LOOKS.items()])
+    return figure

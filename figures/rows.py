@@ -1,0 +1,91 @@
+"""The rows of a figure's table: curves, critical times and runs in the columns that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import dynamics as dyn
+from dynamics.grid import Setting
+from dynamics.table import Columns, Table
+
+if TYPE_CHECKING:
+    from dynamics.comparison import Simulation
+    from dynamics.features import FloatArray
+
+POINTS = 120
+"""Points of an exact curve that follow its course; as many again are spread evenly in time."""
+
+
+def rows(kind: str, setting: Setting, features: dyn.Features, columns: Columns, **marks: Any) -> Table:
+    """One row a feature and point.
+
+    Parameters
+    ----------
+    columns
+        Arrays of shape ``(features, points)``, or what broadcasts to it.
+    marks
+        Columns that are the same in every row.
+    """
+    shape = np.broadcast_shapes((len(features), 1), *(np.shape(column) for column in columns.values()))
+    told = setting.columns(features)
+    asymptote = dyn.critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction).asymptote
+    return Table(
+        {name: np.full(shape[0] * shape[1], value) for name, value in ({"kind": kind} | marks).items()}
+        | {name: np.repeat(np.asarray(column), shape[1]) for name, column in told.items()}
+        | {"asymptote": np.repeat(asymptote, shape[1])}
+        | {name: np.broadcast_to(column, shape).ravel() for name, column in columns.items()}
+    )
+
+
+def critical(setting: Setting, features: dyn.Features, **marks: Any) -> Table:
+    """The critical times: for each feature the point of its curve at which it counts as learned."""
+    found = dyn.critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
+    place = {"time": found.time[:, None], "amplitude": (setting.fraction * found.asymptote)[:, None]}
+    return rows("critical-time", setting, features, place, **marks)
+
+
+def exact(setting: Setting, features: dyn.Features, *, end: float, **marks: Any) -> Table:
+    """The exact curves from the start to a training time."""
+    objective, epsilon = setting.objective, setting.epsilon
+    course = dyn.trajectories(objective, features, epsilon=epsilon, points=POINTS).time
+    even = np.broadcast_to(np.linspace(0.0, end, POINTS), (len(features), POINTS))
+    time = np.sort(np.minimum(np.hstack([course, even]), end), axis=1)
+    curve = {"time": time, "amplitude": dyn.amplitude(objective, features, epsilon=epsilon, time=time)}
+    return rows("exact", setting, features, curve, **marks)
+
+
+def simulated(kind: str, run: Simulation, **marks: Any) -> Table:
+    """The curves of a trained network."""
+    experiment, curves = run.experiment, run.curves
+    shown = slice(experiment.first)
+    seen = {"time": curves.time[None, :], "amplitude": curves.amplitude[shown]}
+    return rows(kind, experiment.setting, experiment.features[shown], seen, **marks)
+
+
+def last_time(settings: Sequence[Setting], features: dyn.Features, *, margin: float = 1.25) -> float:
+    """Training time a little after the last critical time of any of these."""
+    times = np.concatenate(
+        [
+            dyn.critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction).time
+            for setting in settings
+        ]
+    )
+    finite: FloatArray = times[np.isfinite(times)]
+    if not len(finite):
+        raise dyn.LindynError("No feature is ever learned at these settings, so there is nothing to draw.")
+    return margin * float(finite.max())
+
+
+def first_time(time: FloatArray, amplitude: FloatArray, level: FloatArray) -> FloatArray:
+    """When each row of amplitudes first reaches its level, between the points linearly; inf where it does not."""
+    above = amplitude >= level[:, None]
+    after = np.maximum(above.argmax(axis=1), 1)
+    row = np.arange(len(level))
+    low, high = amplitude[row, after - 1], amplitude[row, after]
+    share = np.clip((level - low) / np.where(high > low, high - low, 1.0), 0.0, 1.0)
+    between = time[after - 1] + share * (time[after] - time[after - 1])
+    reached: FloatArray = np.where(above.any(axis=1), between, np.inf)
+    return reached
