@@ -38,5 +38,5 @@ TRUSTED = 1e-8
 def bound(value: float) -> str:
     """One digit that the number does not exceed, and never less than an integrator is trusted to."""
     digit, power = f"{max(value, TRUSTED):.6e}".split("e")
-    raised = ceil(float(digit))
-    return f"{raised}e{int(power)}" if int(power) < -3 else f"{raised * 10.0 ** int(power):.1g}"
+    raised = ceil(float(digit)) * 10.0 ** int(power)
+    return f"{raised:.0e}".replace("e-0", "e-") if raised < 1e-3 else f"{raised:.1g}"
