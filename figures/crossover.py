@@ -104,15 +104,15 @@ def _picture(style: Style, table: Table) -> Figure:
     frame = table.to_dataframe().astype({"epsilon_lower": float, "epsilon_upper": float})
     with style.context():
         figure, panels = style.panels(1, 1, aspect=0.9)
-        axes = panels[0, 0]
+        axes, bar = panels[0, 0], 5.0 * style.line
         for objective, shown in groups(frame, "objective"):
             place = shown["depth"] + OFFSET[objective]
-            axes.vlines(place, shown["epsilon_lower"], shown["epsilon_upper"], color=COLOURS[objective], linewidth=6.0)
+            axes.vlines(place, shown["epsilon_lower"], shown["epsilon_upper"], color=COLOURS[objective], linewidth=bar)
             axes.hlines(shown["epsilon_threshold"], place - 0.14, place + 0.14, color=COLOURS[objective])
         log_axis(axes.yaxis)
         axes.set(xlabel="depth $L$", ylabel=r"start $\epsilon$", xlim=(0.5, frame["depth"].max() + 0.5))
         axes.xaxis.get_major_locator().set_params(integer=True)
-        thick = {"linewidth": 6.0, "solid_capstyle": "butt"}
+        thick = {"linewidth": bar, "solid_capstyle": "butt"}
         entries = [(rf"{NAMES[name]}: larger $\rho$ first", {"color": COLOURS[name]} | thick) for name in OFFSET]
         legend_below(figure, [*entries, ("above: one learned from the start", {})])
     return figure

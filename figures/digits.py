@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     IntArray = npt.NDArray[np.intp]
 
-LOOKS: dict[str, dict[str, Any]] = {"exact": {"linewidth": 2.5, "alpha": 0.35}, "network": {"linewidth": 0.8}}
 LABELS = {"exact": "theory of features that do not mix", "network": "network trained on the digits"}
 END = 1.4
 """How many times the last of the critical times the curves are followed."""
@@ -144,7 +143,7 @@ def _agreement(setting: Setting, data: Data, first: IntArray, run: Simulation) -
 
 def _picture(style: Style, table: Table) -> Figure:
     frame = table.to_dataframe()
-    objectives = list(dict.fromkeys(frame["objective"]))
+    objectives, looks = list(dict.fromkeys(frame["objective"])), {"exact": style.broad, "network": style.thin}
     with style.context():
         figure, images, panels = _layout(style, len(objectives), frame.groupby("objective")["feature"].nunique().max())
         for objective, row, axes in zip(objectives, images, panels, strict=True):
@@ -154,14 +153,14 @@ def _picture(style: Style, table: Table) -> Figure:
             row[0].set_ylabel(NAMES[objective])
             colours = dict(zip(order, reversed(shades(COLOURS[objective], len(order))), strict=True))
             threshold(axes, shown["fraction"].iloc[0])
-            for kind, look in LOOKS.items():
+            for kind, look in looks.items():
                 draw_curves(axes, shown[shown["kind"] == kind], colours, **look)
             draw_ticks(axes, shown[shown["kind"] == "critical-time"], colours)
             share_axis(axes)
             axes.set_xlim(0.0, shown["time"].max())
             axes.locator_params(axis="x", nbins=4)
             axes.set(title=NAMES[objective], xlabel="training time $t$", ylabel="$w/w^*$")
-        legend_below(figure, [(LABELS[kind], look) for kind, look in LOOKS.items()])
+        legend_below(figure, [(LABELS[kind], look) for kind, look in looks.items()])
     return figure
 
 

@@ -115,7 +115,7 @@ def _scatter(axes: Axes, runs: pd.DataFrame, all_runs: pd.DataFrame, colour: str
     lost = runs["predicted_time"][~learned]
     axes.plot(lost, np.full(len(lost), high), **(look | {"marker": "^", "clip_on": False, "in_layout": False}))
     exact = np.linspace(low, high, 200)
-    axes.plot(exact, exact, color=NEUTRAL, linewidth=0.6, zorder=0)
+    axes.plot(exact, exact, color=NEUTRAL, linewidth=axes.spines["left"].get_linewidth(), zorder=0)
     axes.set(ylim=(low, high), xlim=(0.9 * predicted.min(), 1.1 * predicted.max()))
     axes.locator_params(axis="x", nbins=4)
     log_axis(axes.yaxis)

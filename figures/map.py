@@ -107,7 +107,7 @@ def _picture(style: Style, table: Table) -> Figure:
         for row, objective in enumerate(objectives):
             for column, depth in enumerate(depths):
                 axes, shown = panels[row, column], frame[(frame["objective"] == objective) & (frame["depth"] == depth)]
-                image = _contours(axes, shown[shown["kind"] == "grid"], norm=norm, cmap=colours)
+                image = _contours(axes, shown[shown["kind"] == "grid"], style.hair, norm=norm, cmap=colours)
                 given = shown[shown["kind"] == "feature"]
                 axes.plot(given["lambda"], given["rho"], "ow", markeredgecolor="black", linestyle="none")
                 axes.set_title(f"{NAMES[objective]}, $L={depth}$")
@@ -119,13 +119,13 @@ def _picture(style: Style, table: Table) -> Figure:
     return figure
 
 
-def _contours(axes: Axes, grid: pd.DataFrame, **colours: Any) -> ContourSet:
+def _contours(axes: Axes, grid: pd.DataFrame, hair: float, **colours: Any) -> ContourSet:
     field = grid.pivot(index="rho", columns="lambda", values="relative_time")
     with np.errstate(divide="ignore"):
         levels = np.ma.masked_invalid(np.log2(field.to_numpy()))
     lam, rho = field.columns.to_numpy(), field.index.to_numpy()
     image = axes.contourf(lam, rho, levels, LEVELS, extend="both", **colours)
-    axes.contour(lam, rho, levels, LEVELS, colors="black", linewidths=0.3, linestyles="solid")
+    axes.contour(lam, rho, levels, LEVELS, colors="black", linewidths=hair, linestyles="solid")
     for variance in SIGMA_SQUARED:
         axes.plot(lam, lam / variance, **SIGMA)
     for axis, values in ((axes.xaxis, lam), (axes.yaxis, rho)):

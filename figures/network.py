@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 
     from dynamics.comparison import Simulation
 
-LOOKS: dict[str, dict[str, Any]] = {
-    "exact": {"linewidth": 3.5, "alpha": 0.35, "solid_capstyle": "butt"},
-    "flow": {"linewidth": 0.8},
-    "descent": {"linewidth": 0.8, "linestyle": (0, (3, 2)), "color": "black"},
-}
 LABELS = {"exact": "exact", "flow": "network, gradient flow", "descent": "network, gradient descent"}
 
 
@@ -84,20 +79,20 @@ def _agreement(label: str, run: Simulation) -> str:
 def _picture(style: Style, table: Table) -> Figure:
     frame = table.to_dataframe()
     ranked = features_of(frame.sort_values("lambda", kind="stable"))
+    looks = {"exact": style.broad, "flow": style.thin, "descent": style.thin | {"linestyle": (0, (3, 2))}}
     with style.context():
         figure, panels = style.panels(1, 2, wide=1.4, sharey=True)
         for axes, (objective, shown) in zip(panels.flat, groups(frame, "objective"), strict=True):
             colours = dict(zip(ranked, shades(COLOURS[objective], len(ranked)), strict=True))
             threshold(axes, shown["fraction"].iloc[0])
-            for kind, look in LOOKS.items():
-                own = dict.fromkeys(colours, look["color"]) if "color" in look else colours
-                line = {name: value for name, value in look.items() if name != "color"}
-                draw_curves(axes, shown[shown["kind"] == kind], own, **line)
+            for kind, look in looks.items():
+                own = dict.fromkeys(colours, "black") if kind == "descent" else colours
+                draw_curves(axes, shown[shown["kind"] == kind], own, **look)
             draw_ticks(axes, shown[shown["kind"] == "critical-time"], colours)
             share_axis(axes)
             axes.set_xlim(0.0, shown["time"].where(shown["kind"] == "exact").max())
             axes.locator_params(axis="x", nbins=4)
             axes.set_title(NAMES[objective])
         label_outside(panels, "training time $t$", "$w/w^*$")
-        legend_below(figure, [(LABELS[kind], look) for kind, look in LOOKS.items()])
+        legend_below(figure, [(LABELS[kind], look) for kind, look in looks.items()])
     return figure

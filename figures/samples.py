@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from dynamics.generative import MaskedPixels, NoisyAutoregression
     from dynamics.network.population import Data
 
-BROAD, THIN = 2.4, 0.8
-"""Widths of predicted and simulated curves over that of a data line: the one shows beside the other."""
-
-PALE = 0.45
-"""Opacity of the predicted curves."""
-
 CIRCLE: dict[str, Any] = {"marker": "o", "markerfacecolor": "none", "markeredgecolor": "black"}
 CROSS: dict[str, Any] = {"marker": "x"}
 """Predicted and simulated critical times."""
@@ -106,7 +100,7 @@ def departure(model: MaskedPixels | NoisyAutoregression, data: Data) -> str:
 def picture(style: Style, table: Table) -> Figure:
     """JEPA, MAE, and the critical times of both against each other."""
     frame = table.to_dataframe()
-    broad, thin = {"linewidth": BROAD * style.line, "alpha": PALE}, {"linewidth": THIN * style.line, "linestyle": "--"}
+    broad, thin = style.broad, style.thin | {"linestyle": "--"}
     with style.context():
         figure, panels = style.panels(1, 3, aspect=0.95)
         *curves, last = panels[0]

@@ -74,7 +74,7 @@ def _picture(style: Style, table: Table) -> Figure:
         figure, panels = style.panels(1, 1, aspect=1.0)
         axes = panels[0, 0]
         for (objective, _), line in groups(frame, "objective", "predictor_depth"):
-            axes.plot(line["a"], line["b"], linewidth=0.5, color=COLOURS[objective], marker=MARKERS[objective])
+            axes.plot(line["a"], line["b"], linewidth=style.hair, color=COLOURS[objective], marker=MARKERS[objective])
         for (objective, a, b), alike in groups(frame, "objective", "a", "b"):
             orders = ", ".join(str(Fraction(min(b, a - 1), depth)) for depth in sorted(alike["depth"]))
             axes.annotate(orders, (a, b), **PLACES[objective](0.5 * style.size), textcoords="offset points", color=NEUTRAL)

@@ -71,6 +71,21 @@ class Style:
         """Width of a data line in points."""
         return self.size / 7.0
 
+    @property
+    def broad(self) -> dict[str, Any]:
+        """The look of an exact curve that a run is laid over."""
+        return {"linewidth": 2.6 * self.line, "alpha": 0.4, "solid_capstyle": "butt"}
+
+    @property
+    def thin(self) -> dict[str, Any]:
+        """The look of a run over an exact curve."""
+        return {"linewidth": 0.7 * self.line}
+
+    @property
+    def hair(self) -> float:
+        """Width of guides and outlines in points."""
+        return 0.4 * self.line
+
     def rc(self) -> dict[Any, Any]:
         """Settings of matplotlib, for `matplotlib.rc_context`."""
         return {
