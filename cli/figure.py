@@ -93,13 +93,11 @@ def _orders(
     entries: Sequence[Entry], style: str, latex: bool, formats: str, settings: Sequence[str], source: str | None
 ) -> list[Order]:
     from dynamics.errors import LindynError
-    from figures.catalogue import nearest
     from figures.parameters import overrides
     from figures.saving import FORMATS, Order
-    from figures.style import STYLES, style_of
+    from figures.style import style_of
 
-    if style not in STYLES:
-        raise LindynError(f"There is no style {style}; {nearest(style, list(STYLES))}.")
+    chosen = style_of(style, latex=latex)
     kinds = list(dict.fromkeys(kind.strip() for kind in formats.split(",")))
     for kind in kinds:
         if kind not in FORMATS:
@@ -111,7 +109,6 @@ def _orders(
         for entry in entries:
             entry.require_features()
         features = read_features(sys.stdin.buffer if source == "-" else source)
-    chosen = style_of(style, latex=latex)
     return [
         Order(entry, chosen, kinds, parameters, features, source)
         for entry, parameters in zip(entries, overrides(entries, settings), strict=True)
@@ -152,8 +149,8 @@ def _listed(entries: Sequence[Entry]) -> str:
     """Every figure with its title and its parameters."""
     from figures.parameters import shown
 
-    rows = [(f"{entry.name}\n{entry.title}", shown(entry.parameters)) for entry in entries]
-    return wrapped(("figure, what it shows", "parameters"), rows)
+    rows = [(f"{entry.name}\n{entry.title}\n{shown(entry.parameters)}",) for entry in entries]
+    return wrapped(("figure, what it shows, and its parameters",), rows)
 
 
 def _described(entries: Sequence[Entry]) -> str:

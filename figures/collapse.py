@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dynamics as dyn
-from dynamics.checks import whole_number
+from dynamics.checks import check_positive, whole_number
 from dynamics.grid import Setting
 from dynamics.table import Table, stacked
 from figures.drawing import Drawing, bound
@@ -57,6 +57,7 @@ def draw(
     points, networks
         Values of rho and of the weight decay on the lines, and at which a network is trained.
     """
+    check_positive("rho", rho)
     whole_number("points", points, 2, 10_000)
     whole_number("networks", networks, 1, 100)
     objective = dyn.jepa(depth)

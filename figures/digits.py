@@ -39,7 +39,7 @@ END = 1.4
 def draw(
     style: Style,
     *,
-    data: str = "",
+    data: str = "digits",
     keep: float = 0.5,
     count: int = 6,
     depth: int = 3,
@@ -55,7 +55,7 @@ def draw(
     Parameters
     ----------
     data
-        A file of square images, one a row (.npy, .npz, CSV, TSV or Parquet), in place of the 1,797 handwritten digits.
+        ``digits`` for 1,797 handwritten digits, or a file of square images, one a row (.npy, .npz, CSV, TSV or Parquet).
     keep
         Probability that a pixel of x is seen; y is the whole image.
     count
@@ -86,11 +86,11 @@ def draw(
 
 def _images(data: str) -> npt.NDArray[np.number]:
     """Rows of square images."""
-    if data:
-        values = read_matrix(data, ()).values
-    else:
+    if data == "digits":
         with as_file(files("figures") / "digits.npz") as path:
             values = read_matrix(str(path), ()).values
+    else:
+        values = read_matrix(data, ()).values
     if isqrt(values.shape[1]) ** 2 != values.shape[1]:
         raise dyn.ParameterError("data", f"rows of {values.shape[1]} numbers", "rows of square images, such as 64 numbers")
     return np.asarray(values)

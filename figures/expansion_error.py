@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dynamics as dyn
-from dynamics.checks import whole_number
 from dynamics.grid import OBJECTIVES, Setting
 from dynamics.table import Table, stacked
 from figures.drawing import Drawing
 from figures.plotting import groups, legend_below, log_axis
-from figures.rows import rows
+from figures.rows import log_range, rows
 from figures.style import COLOURS, NAMES, Style, shades
 
 if TYPE_CHECKING:
@@ -45,14 +44,14 @@ def draw(
     smallest, largest
         Ends of the range of epsilon, which has ``points`` points, evenly spaced in the logarithm.
     """
-    whole_number("points", points, 2, 10_000)
-    epsilons = [*np.geomspace(smallest, largest, points).tolist(), *([QUOTED] if smallest < QUOTED < largest else [])]
+    quoted = [QUOTED] if smallest < QUOTED < largest else []
+    epsilons = sorted({*log_range(points, smallest=smallest, largest=largest).tolist(), *quoted})
     features = dyn.Features(lam=1.0, rho=rho)
     table = stacked(
         _errors(Setting(OBJECTIVES[name](layers, predictor_depth), epsilon, fraction), features)
         for name in OBJECTIVES
         for layers in depth
-        for epsilon in sorted(set(epsilons))
+        for epsilon in epsilons
     )
     caption = (
         f"Relative error of the expansion of the critical time (to {fraction:g} of the asymptote) for a small start, against"

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import dynamics as dyn
+from dynamics.checks import check_positive, whole_number
 from dynamics.grid import Setting
 from dynamics.table import Table, stacked
 from figures.drawing import Drawing
 from figures.plotting import draw_curves, draw_ticks, features_of, label_outside, share_axis
-from figures.rows import critical, exact, last_time
+from figures.rows import critical, exact, in_order, last_time
 from figures.style import COLOURS, NAMES, Style, shades, threshold
 
 if TYPE_CHECKING:
@@ -68,11 +69,14 @@ def draw(
             scenarios["opposed"], predictor_depth, epsilon, fraction
         )
     else:
-        caption += " Darker means larger lambda."
+        caption += f" Darker means larger lambda. {' '.join(in_order(setting, features) for setting in settings)}"
     return Drawing(_picture(style, table), table, caption)
 
 
 def _scenarios(lowest: float, highest: float, weakest: float, count: int) -> dict[str, dyn.Features]:
+    for name, value in (("lowest", lowest), ("highest", highest), ("weakest", weakest)):
+        check_positive(name, value)
+    whole_number("count", count, 2, 100)
     rising, lam = np.linspace(lowest, highest, count), np.linspace(weakest, 1.0, count)
     return {
         "lambda": dyn.Features(lam=lam, rho=1.0),
@@ -116,7 +120,11 @@ def _picture(style: Style, table: Table) -> Figure:
     frame = table.to_dataframe()
     scenarios, objectives = list(dict.fromkeys(frame["scenario"])), list(dict.fromkeys(frame["objective"]))
     with style.context():
-        figure, panels = style.panels(len(objectives), len(scenarios), aspect=0.85, turn=True)
+        if len(scenarios) == 1:
+            figure, side_by_side = style.panels(1, len(objectives), wide=1.4)
+            panels = side_by_side.T
+        else:
+            figure, panels = style.panels(len(objectives), len(scenarios), aspect=0.85, turn=True)
         for row, objective in enumerate(objectives):
             for column, scenario in enumerate(scenarios):
                 axes, shown = panels[row, column], frame[(frame.objective == objective) & (frame.scenario == scenario)]

@@ -51,6 +51,7 @@ def draw(
     features = features if features is not None else dyn.Features(lam=[1.0, 0.85, 0.7, 0.6, 0.5], rho=[0.7, 1.1, 0.8, 1.2, 1.0])
     whole_number("seeds", seeds, 1, 10_000)
     settings = [Setting(OBJECTIVES[name](depth, predictor_depth), epsilon, fraction) for name in OBJECTIVES]
+    features = _comparable(settings, features)
     table = stacked(
         _run(setting, features, kind, number) for setting in settings for kind in start for number in range(seed, seed + seeds)
     )
@@ -63,6 +64,15 @@ def draw(
         " aligned starts; from others the order holds on average at best."
     )
     return Drawing(_picture(style, table), table, caption)
+
+
+def _comparable(settings: Sequence[Setting], features: dyn.Features) -> dyn.Features:
+    """The features that every objective is predicted to learn after the start."""
+    found = [dyn.critical_times(one.objective, features, epsilon=one.epsilon, fraction=one.fraction) for one in settings]
+    learned = np.all([times.status == dyn.Status.REACHED for times in found], axis=0)
+    if not learned.any():
+        found[0].require_reached()
+    return features[learned]
 
 
 def _run(setting: Setting, features: dyn.Features, start: str, seed: int) -> Table:

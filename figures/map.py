@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dynamics as dyn
-from dynamics.checks import whole_number
 from dynamics.grid import OBJECTIVES, Setting
 from dynamics.table import Table, stacked
 from figures.drawing import Drawing
 from figures.plotting import label_outside, legend_below, log_axis
-from figures.rows import critical
+from figures.rows import critical, log_range
 from figures.style import NAMES, Style
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def draw(
     points
         Points a side of the grid.
     """
-    axis = np.geomspace(smallest, largest, whole_number("points", points, 2, 1000))
+    axis = log_range(points, smallest=smallest, largest=largest)
     lam, rho = (grid.ravel() for grid in np.meshgrid(axis, axis, indexing="ij"))
     settings = [
         Setting(OBJECTIVES[name](layers, predictor_depth), epsilon, fraction) for name in OBJECTIVES for layers in depth

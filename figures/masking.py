@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import dynamics as dyn
-from dynamics.checks import whole_number
+from dynamics.checks import check_positive, whole_number
 from dynamics.generative import MaskedPixels, sampled
 from dynamics.grid import Setting
 from figures.drawing import Drawing
@@ -45,7 +45,10 @@ def draw(
     images
         Images drawn, with ``seed``.
     """
-    kappa = decay ** np.arange(whole_number("count", count, 1))
+    check_positive("decay", decay)
+    if whole_number("count", count, 2, 1024) & (count - 1):
+        raise dyn.ParameterError("count", count, "a power of two")
+    kappa = decay ** np.arange(count)
     model = MaskedPixels(kappa / kappa.mean(), keep, target)
     features = model.features()
     data = sampled(model, whole_number("images", images, 2), np.random.default_rng(seed))

@@ -11,7 +11,7 @@ from dynamics.grid import OBJECTIVES, Setting
 from dynamics.table import Table, stacked
 from figures.drawing import Drawing, bound
 from figures.plotting import draw_curves, draw_ticks, features_of, groups, label_outside, legend_below, share_axis
-from figures.rows import critical, exact, last_time, simulated
+from figures.rows import critical, exact, in_order, last_time, simulated
 from figures.style import COLOURS, NAMES, Style, shades, threshold
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def draw(
         }
         parts += [exact(setting, features, end=end), critical(setting, features)]
         parts += [simulated(kind, run) for kind, run in runs.items()]
-        told.append(f"{NAMES[name]}: {'; '.join(_agreement(LABELS[kind], run) for kind, run in runs.items())}.")
+        told.append(in_order(setting, features))
+        told += [f"{NAMES[name]}, {LABELS[kind]}: {_agreement(run)}" for kind, run in runs.items()]
     table = stacked(parts)
     caption = (
         f"Amplitude over its asymptote of a network of {depth} encoder and {predictor_depth} predictor layers,"
@@ -68,12 +69,13 @@ def draw(
     return Drawing(_picture(style, table), table, caption)
 
 
-def _agreement(label: str, run: Simulation) -> str:
+def _agreement(run: Simulation) -> str:
     """How far the simulated critical times are from the exact ones."""
     ratio = run.ratio[np.isfinite(run.ratio)]
     missing = len(run.ratio) - len(ratio)
     lost = f", {missing} not learned within the run" if missing else ""
-    return f"{label}, critical times within {bound(np.abs(ratio - 1.0).max(initial=0.0))}{lost}"
+    remarks = "".join(f" {text}" for text in run.remarks())
+    return f"critical times within {bound(np.abs(ratio - 1.0).max(initial=0.0))}{lost}.{remarks}"
 
 
 def _picture(style: Style, table: Table) -> Figure:

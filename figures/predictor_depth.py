@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dynamics as dyn
-from dynamics.checks import whole_number
+from dynamics.checks import check_positive, whole_number
 from dynamics.grid import OBJECTIVES
 from dynamics.table import Table, known
 from figures.drawing import Drawing
@@ -41,6 +41,8 @@ def draw(
         Predictor (decoder) depths M from 1 to this one.
     """
     predictors = range(1, whole_number("max_predictor_depth", max_predictor_depth, 2, 64) + 1)
+    check_positive("lower", lower)
+    check_positive("higher", higher)
     pair = dyn.Features(lam=1.0, rho=[lower, higher])
     table = _delays(pair, depth, predictors, epsilon, fraction)
     frame = table.to_dataframe()

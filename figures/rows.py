@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dynamics as dyn
+from dynamics.checks import check_positive, whole_number
 from dynamics.grid import Setting
 from dynamics.table import Columns, Table
 
 if TYPE_CHECKING:
     from dynamics.comparison import Simulation
     from dynamics.features import FloatArray
+
+NAMED = 8
+"""Features named in a caption, at most."""
 
 POINTS = 120
 """Points of an exact curve that follow its course; as many again are spread evenly in time."""
@@ -65,6 +69,19 @@ def simulated(kind: str, run: Simulation, **marks: Any) -> Table:
     return rows(kind, experiment.setting, experiment.features[shown], seen, **marks)
 
 
+def in_order(setting: Setting, features: dyn.Features) -> str:
+    """The order in which an objective learns some features, with the times, and what it does not learn; one sentence."""
+    found = dyn.critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
+    labels, learned = features.labels(), np.flatnonzero(np.isfinite(found.log10_time) | (found.time == 0.0))
+    first = learned[np.argsort(found.log10_time[learned], kind="stable")]
+    told = ", ".join(f"{labels[row]} ({found.time[row]:.4g})" for row in first[:NAMED]) + (
+        ", ..." if len(first) > NAMED else ""
+    )
+    never = [labels[row] for row in range(len(features)) if row not in learned]
+    lost = f"; never {', '.join(never[:NAMED])}" + (", ..." if len(never) > NAMED else "") if never else ""
+    return f"{setting.objective.name.upper()} learns {told}{lost}."
+
+
 def last_time(settings: Sequence[Setting], features: dyn.Features, *, margin: float = 1.25) -> float:
     """Training time a little after the last critical time of any of these."""
     times = np.concatenate(
@@ -77,6 +94,16 @@ def last_time(settings: Sequence[Setting], features: dyn.Features, *, margin: fl
     if not len(finite):
         raise dyn.LindynError("No feature is ever learned at these settings, so there is nothing to draw.")
     return margin * float(finite.max())
+
+
+def log_range(points: int, **ends: float) -> FloatArray:
+    """Points spread evenly in the logarithm between two ends; raises a `ParameterError` that names the one that is wrong."""
+    (_, low), (name, high) = ends.items()
+    for end, value in ends.items():
+        check_positive(end, value)
+    if not low < high:
+        raise dyn.ParameterError(name, high, f"above {low:g}, where the range begins")
+    return np.geomspace(low, high, whole_number("points", points, 2, 10_000))
 
 
 def first_time(time: FloatArray, amplitude: FloatArray, level: FloatArray) -> FloatArray:

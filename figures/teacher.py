@@ -12,7 +12,7 @@ from dynamics.grid import Setting
 from dynamics.table import Table, stacked
 from figures.drawing import Drawing, bound
 from figures.plotting import features_of, groups, legend_below, log_axis
-from figures.rows import rows
+from figures.rows import log_range, rows
 from figures.style import COLOURS, NEUTRAL, Style, shades
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def draw(
     """
     features = features if features is not None else dyn.Features(lam=[1.0, 0.9, 0.8], rho=[0.7, 0.9, 1.2])
     setting = Setting(dyn.jepa(depth, predictor_depth), epsilon, fraction)
-    rates = np.geomspace(slowest, fastest, whole_number("points", points, 2, 1000))
+    rates = log_range(points, slowest=slowest, fastest=fastest)
     trained = np.geomspace(slowest, fastest, whole_number("networks", networks, 0, points))
     exact = dyn.critical_times(setting.objective, features, epsilon=epsilon, fraction=fraction)
     exact.require_reached()
