@@ -72,7 +72,7 @@ def draw(
 def _agreement(run: Simulation) -> str:
     """How far the simulated critical times are from the exact ones."""
     ratio = run.ratio[np.isfinite(run.ratio)]
-    missing = len(run.ratio) - len(ratio)
+    missing = int((np.isinf(run.time) & np.isfinite(run.experiment.predicted.time)).sum())
     lost = f", {missing} not learned within the run" if missing else ""
     remarks = "".join(f" {text}" for text in run.remarks())
     return f"critical times within {bound(np.abs(ratio - 1.0).max(initial=0.0))}{lost}.{remarks}"

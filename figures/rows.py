@@ -74,12 +74,14 @@ def in_order(setting: Setting, features: dyn.Features) -> str:
     found = dyn.critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
     labels, learned = features.labels(), np.flatnonzero(np.isfinite(found.log10_time) | (found.time == 0.0))
     first = learned[np.argsort(found.log10_time[learned], kind="stable")]
-    told = ", ".join(f"{labels[row]} ({found.time[row]:.4g})" for row in first[:NAMED]) + (
-        ", ..." if len(first) > NAMED else ""
-    )
-    never = [labels[row] for row in range(len(features)) if row not in learned]
-    lost = f"; never {', '.join(never[:NAMED])}" + (", ..." if len(never) > NAMED else "") if never else ""
-    return f"{setting.objective.name.upper()} learns {told}{lost}."
+    told = _listed([f"{labels[row]} ({found.time[row]:.4g})" for row in first])
+    never = _listed([labels[row] for row in range(len(features)) if row not in learned])
+    return f"{setting.objective.name.upper()} learns {told or 'nothing'}" + (f"; never {never}." if never else ".")
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first of them, and whether there are more."""
+    return ", ".join([*names[:NAMED], *(["..."] if len(names) > NAMED else [])])
 
 
 def last_time(settings: Sequence[Setting], features: dyn.Features, *, margin: float = 1.25) -> float:
