@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from dynamics.errors import TableError as TableError
     from dynamics.feature_table import read_features as read_features
     from dynamics.features import Features as Features
+    from dynamics.generative import MaskedPixels as MaskedPixels
+    from dynamics.generative import NoisyAutoregression as NoisyAutoregression
+    from dynamics.generative import sampled as sampled
     from dynamics.learning_order import Certainty as Certainty
     from dynamics.learning_order import LearningOrder as LearningOrder
     from dynamics.learning_order import crossovers as crossovers
@@ -62,6 +65,7 @@ _MODULES = {
     "errors": ("LindynError", "ParameterError", "TableError"),
     "feature_table": ("read_features",),
     "features": ("Features",),
+    "generative": ("MaskedPixels", "NoisyAutoregression", "sampled"),
     "learning_order": ("Certainty", "LearningOrder", "crossovers", "kendall_tau", "order_features"),
     "modes": ("weight_decay_fold",),
     "network.descent": ("GradientDescent",),

@@ -24,7 +24,7 @@ from dynamics.errors import ParameterError
 from dynamics.feature_basis import FeatureBasis, diagonalise
 from dynamics.features import Features, FloatArray
 from dynamics.network.population import Data
-from dynamics.views import Masking, Views, lagged, masked, second_moments
+from dynamics.views import Masking, Views, lagged, masked, maskings, second_moments
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -52,7 +52,7 @@ class MaskedPixels:
     target: str
 
     def __init__(self, eigenvalues: npt.ArrayLike, keep: float, target: str = "full") -> None:
-        masked(np.eye(2), keep=keep, target=target)
+        maskings(keep, target)
         object.__setattr__(self, "eigenvalues", _column("eigenvalues", eigenvalues, _positive, "positive"))
         object.__setattr__(self, "keep", float(keep))
         object.__setattr__(self, "target", target)
@@ -64,9 +64,8 @@ class MaskedPixels:
 
     def features(self) -> Features:
         """Lambda and sigma of every eigenvector, in the order of the eigenvalues."""
-        # What masks do to moments does not depend on the rows, so any rows will tell it.
-        masks = masked(np.eye(2), keep=self.keep, target=self.target)
-        return Features(lam=self._behind(masks.cross_masking), sigma=np.sqrt(self._behind(masks.input_masking)))
+        inputs, cross = maskings(self.keep, self.target)
+        return Features(lam=self._behind(cross), sigma=np.sqrt(self._behind(inputs)))
 
     @cached_property
     def directions(self) -> FloatArray:

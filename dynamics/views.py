@@ -184,15 +184,20 @@ def masked(x: npt.ArrayLike, *, keep: float, target: str = "full", columns: Sequ
     ParameterError
         If ``keep`` or ``target`` is not one of these, or the table is not as for `paired`.
     """
+    inputs, cross = maskings(keep, target)
+    rows = _rows(x, "X", columns)
+    return Views(rows, rows, inputs, cross, keep=float(keep), target=target)
+
+
+def maskings(keep: float, target: str) -> tuple[Masking, Masking]:
+    """What masks make of Sxx and of Syx, on average; parameters and errors are those of `masked`."""
     if target not in _TARGETS:
         raise ParameterError("target", target, "full, independent or complementary")
     most = "below 1, so that the complement shows something" if target == "complementary" else "at most 1"
     number = isinstance(keep, int | float | np.integer | np.floating) and not isinstance(keep, bool)
     if not (number and 0 < keep <= 1) or (keep == 1 and target == "complementary"):
         raise ParameterError("keep", keep, f"a number above 0 and {most}")
-    rows = _rows(x, "X", columns)
-    inputs = Masking(keep * keep, keep * (1 - keep))
-    return Views(rows, rows, inputs, _TARGETS[target](keep), keep=float(keep), target=target)
+    return Masking(keep * keep, keep * (1 - keep)), _TARGETS[target](keep)
 
 
 def lagged(x: npt.ArrayLike, *, lag: int, columns: Sequence[str] | None = None) -> Views:
