@@ -41,9 +41,9 @@ def draw(
         Depths from 1 to this one.
     """
     features = features if features is not None else dyn.Features(lam=[0.8, 1.0], rho=[1.2, 0.6])
-    if len(features) != 2 or np.prod(np.diff(features.lam)) * np.prod(np.diff(features.rho)) >= 0:
+    if len(features) != 2 or features.lam.min() <= 0.0 or np.diff(features.lam)[0] * np.diff(features.rho)[0] >= 0.0:
         raise dyn.LindynError(
-            "The figure crossover takes two features, of which one has the larger lambda and the other the larger rho."
+            "The figure crossover takes two features of positive lambda: one with the larger lambda, one with the larger rho."
         )
     by_lambda = int(np.argmax(features.lam))
     pair = features[[1 - by_lambda, by_lambda]]

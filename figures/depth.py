@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 import dynamics as dyn
 from dynamics.checks import whole_number
 from dynamics.grid import Setting
-from dynamics.objectives import Objective
 from dynamics.table import Table, stacked
 from figures.drawing import Drawing
 from figures.plotting import groups, legend_below, log_axis
@@ -57,13 +56,13 @@ def draw(
         for objective in (dyn.jepa, dyn.mae)
         for depth in depths
     )
+    slower = _slower(table)
+    told = ", ".join(f"{NAMES[objective]} {ratio.iloc[0]:.3g} and {ratio.iloc[-1]:.3g}" for objective, ratio in slower.items())
     caption = (
         f"Critical time (to {fraction:g} of the asymptote) against the depth of the encoder for features of equal lambda = 1,"
         f" epsilon {epsilon:g}, predictor depth {predictor_depth}; darker means larger rho. Circles: exact. Lines: all terms"
-        " of the expansion for a small start. Dotted: its dominant term alone, which does not depend on rho. From depth"
-        f" {depths[0]} to {depths[-1]} the lowest rho takes"
-        f" {_slower(dyn.jepa, features, depths, predictor_depth, epsilon, fraction)} times as long as the highest under JEPA,"
-        f" {_slower(dyn.mae, features, depths, predictor_depth, epsilon, fraction)} times under MAE."
+        " of the expansion for a small start. Dotted: its dominant term alone, which does not depend on rho. Last panel: how"
+        f" many times as long the lowest rho takes as the highest; at the first and the last depth {told}."
     )
     return Drawing(_picture(style, table), table, caption)
 
@@ -79,23 +78,16 @@ def _times(setting: Setting, features: dyn.Features) -> Table:
     return stacked(rows(kind, setting, features, {"time": time[:, None]}) for kind, time in times.items())
 
 
-def _slower(
-    objective: Callable[[int, int], Objective],
-    features: dyn.Features,
-    depths: range,
-    predictor_depth: int,
-    epsilon: float,
-    fraction: float,
-) -> str:
-    """How many times later the lowest rho is learned than the highest, at the first and the last depth."""
-    ends = [int(np.argmin(features.rho)), int(np.argmax(features.rho))]
-    ratios = []
-    for depth in (depths[0], depths[-1]):
-        low, high = dyn.critical_times(objective(depth, predictor_depth), features, epsilon=epsilon, fraction=fraction).time[
-            ends
-        ]
-        ratios.append(f"{low / high:.3g}" if low > 0.0 < high else "no comparable number of")
-    return " and ".join(ratios)
+def _slower(table: Table) -> dict[str, pd.Series[float]]:
+    """How many times as long the lowest rho takes as the highest, by depth, wherever both are learned after the start."""
+    frame = table.to_dataframe()
+    exact = frame[(frame["kind"] == "exact") & (frame["time"] > 0.0)]
+    low, high = exact["rho"].min(), exact["rho"].max()
+    times = {
+        objective: shown.pivot_table(index="depth", columns="rho", values="time").dropna()
+        for objective, shown in groups(exact, "objective")
+    }
+    return {objective: by_depth[low] / by_depth[high] for objective, by_depth in times.items()}
 
 
 def _picture(style: Style, table: Table) -> Figure:
@@ -105,7 +97,7 @@ def _picture(style: Style, table: Table) -> Figure:
         figure, panels = style.panels(1, 3, aspect=0.95)
         for axes, objective in zip(panels.flat, dict.fromkeys(frame["objective"]), strict=False):
             _draw_times(axes, frame[frame["objective"] == objective], objective)
-        _draw_ratios(panels.flat[-1], frame[frame["kind"] == "exact"])
+        _draw_ratios(panels.flat[-1], _slower(table))
         for axes in panels.flat:
             axes.set_xlabel("depth $L$")
             axes.xaxis.get_major_locator().set_params(integer=True)
@@ -123,11 +115,9 @@ def _draw_times(axes: Axes, frame: pd.DataFrame, objective: str) -> None:
     axes.set_title(f"{NAMES[objective]}: critical time")
 
 
-def _draw_ratios(axes: Axes, exact: pd.DataFrame) -> None:
-    low, high = exact["rho"].min(), exact["rho"].max()
-    for objective, times in groups(exact, "objective"):
-        by_depth = times.pivot_table(index="depth", columns="rho", values="time").dropna()
+def _draw_ratios(axes: Axes, slower: dict[str, pd.Series[float]]) -> None:
+    for objective, ratio in slower.items():
         look: dict[str, Any] = {"color": COLOURS[objective], "linestyle": DASHES[objective], "marker": MARKERS[objective]}
-        axes.plot(by_depth.index, by_depth[low] / by_depth[high], label=NAMES[objective], **look)
+        axes.plot(ratio.index, ratio, label=NAMES[objective], **look)
     axes.set_title("lowest over highest rho")
     axes.legend()

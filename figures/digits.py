@@ -18,7 +18,7 @@ from dynamics.table import Table, stacked
 from dynamics.views import masked, second_moments
 from figures.drawing import Drawing
 from figures.plotting import draw_curves, draw_ticks, legend_below, share_axis
-from figures.rows import critical, exact, first_time, rows
+from figures.rows import critical, exact, first_time, predicted, rows
 from figures.style import COLOURS, NAMES, Style, shades, threshold
 
 if TYPE_CHECKING:
@@ -98,13 +98,15 @@ def _images(data: str) -> npt.NDArray[np.number]:
 
 def _first(setting: Setting, features: dyn.Features, count: int) -> IntArray:
     """Positions of the features that are learned first."""
-    found = dyn.critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
+    found = predicted(setting, features)
     after = np.flatnonzero(found.status == dyn.Status.REACHED)
+    if not len(after):
+        found.require_reached()
     return after[np.argsort(found.log10_time[after], kind="stable")[:count]]
 
 
 def _trained(setting: Setting, data: Data, first: IntArray) -> Simulation:
-    times = dyn.critical_times(setting.objective, data.basis.features, epsilon=setting.epsilon, fraction=setting.fraction).time
+    times = predicted(setting, data.basis.features).time
     how: dict[str, Any] = {"epsilon": setting.epsilon, "fraction": setting.fraction, "until": END * float(times[first].max())}
     return dyn.simulate(setting.objective, data, **how)
 
@@ -128,9 +130,7 @@ def _of_objective(setting: Setting, data: Data, first: IntArray, run: Simulation
 
 def _agreement(setting: Setting, data: Data, first: IntArray, run: Simulation) -> str:
     """How well the network's times, by polar amplitude, agree with the predicted ones."""
-    found = dyn.critical_times(
-        setting.objective, data.basis.features[first], epsilon=setting.epsilon, fraction=setting.fraction
-    )
+    found = predicted(setting, data.basis.features[first])
     level, amplitude = setting.fraction * found.asymptote, run.curves.polar_amplitude[first]
     time = first_time(run.curves.time, amplitude, level)
     learned = np.isfinite(time)

@@ -86,7 +86,7 @@ def _scenarios(lowest: float, highest: float, weakest: float, count: int) -> dic
 
 
 def _panel(setting: Setting, features: dyn.Features, scenario: str) -> Table:
-    end = last_time([setting], features)
+    end = last_time(setting, features)
     return stacked([exact(setting, features, end=end, scenario=scenario), critical(setting, features, scenario=scenario)])
 
 

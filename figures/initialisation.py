@@ -15,7 +15,7 @@ from dynamics.network.population import population_of
 from dynamics.table import Table, stacked
 from figures.drawing import Drawing
 from figures.plotting import groups, label_outside, log_axis
-from figures.rows import rows
+from figures.rows import predicted, rows
 from figures.style import COLOURS, MARKERS, NAMES, NEUTRAL, Style
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def draw(
 
 def _comparable(settings: Sequence[Setting], features: dyn.Features) -> dyn.Features:
     """The features that every objective is predicted to learn after the start."""
-    found = [dyn.critical_times(one.objective, features, epsilon=one.epsilon, fraction=one.fraction) for one in settings]
+    found = [predicted(one, features) for one in settings]
     learned = np.all([times.status == dyn.Status.REACHED for times in found], axis=0)
     if not learned.any():
         found[0].require_reached()

@@ -12,7 +12,7 @@ from dynamics.grid import OBJECTIVES, Setting
 from dynamics.table import Table, stacked
 from figures.drawing import Drawing
 from figures.plotting import label_outside, legend_below, log_axis
-from figures.rows import critical, log_range
+from figures.rows import critical, log_range, predicted
 from figures.style import NAMES, Style
 
 if TYPE_CHECKING:
@@ -75,9 +75,7 @@ def draw(
 
 
 def _times(kind: str, setting: Setting, features: dyn.Features) -> Table:
-    unit = dyn.critical_times(
-        setting.objective, dyn.Features(lam=1.0, rho=1.0), epsilon=setting.epsilon, fraction=setting.fraction
-    )
+    unit = predicted(setting, dyn.Features(lam=1.0, rho=1.0))
     unit.require_reached()
     table = critical(setting, features).columns
     return Table(table | {"kind": np.full(len(features), kind), "relative_time": table["time"] / unit.time[0]})

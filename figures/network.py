@@ -50,7 +50,7 @@ def draw(
     parts, told = [], []
     for name in OBJECTIVES:
         setting = Setting(OBJECTIVES[name](depth, predictor_depth), epsilon, fraction)
-        end = last_time([setting], features)
+        end = last_time(setting, features)
         runs = {
             "flow": dyn.simulate(setting.objective, features, until=end, **how),
             "descent": dyn.simulate(setting.objective, features, until=end, training=dyn.GradientDescent(learning_rate), **how),

@@ -23,6 +23,11 @@ POINTS = 120
 """Points of an exact curve that follow its course; as many again are spread evenly in time."""
 
 
+def predicted(setting: Setting, features: dyn.Features) -> dyn.CriticalTimes:
+    """The exact critical times at a setting."""
+    return dyn.critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
+
+
 def rows(kind: str, setting: Setting, features: dyn.Features, columns: Columns, **marks: Any) -> Table:
     """One row a feature and point.
 
@@ -35,7 +40,7 @@ def rows(kind: str, setting: Setting, features: dyn.Features, columns: Columns, 
     """
     shape = np.broadcast_shapes((len(features), 1), *(np.shape(column) for column in columns.values()))
     told = setting.columns(features)
-    asymptote = dyn.critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction).asymptote
+    asymptote = predicted(setting, features).asymptote
     return Table(
         {name: np.full(shape[0] * shape[1], value) for name, value in ({"kind": kind} | marks).items()}
         | {name: np.repeat(np.asarray(column), shape[1]) for name, column in told.items()}
@@ -46,7 +51,7 @@ def rows(kind: str, setting: Setting, features: dyn.Features, columns: Columns, 
 
 def critical(setting: Setting, features: dyn.Features, **marks: Any) -> Table:
     """The critical times: for each feature the point of its curve at which it counts as learned."""
-    found = dyn.critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
+    found = predicted(setting, features)
     place = {"time": found.time[:, None], "amplitude": (setting.fraction * found.asymptote)[:, None]}
     return rows("critical-time", setting, features, place, **marks)
 
@@ -71,7 +76,7 @@ def simulated(kind: str, run: Simulation, **marks: Any) -> Table:
 
 def in_order(setting: Setting, features: dyn.Features) -> str:
     """The order in which an objective learns some features, with the times, and what it does not learn; one sentence."""
-    found = dyn.critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
+    found = predicted(setting, features)
     labels, learned = features.labels(), np.flatnonzero(np.isfinite(found.log10_time) | (found.time == 0.0))
     first = learned[np.argsort(found.log10_time[learned], kind="stable")]
     told = _listed([f"{labels[row]} ({found.time[row]:.4g})" for row in first])
@@ -84,14 +89,9 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join([*names[:NAMED], *(["..."] if len(names) > NAMED else [])])
 
 
-def last_time(settings: Sequence[Setting], features: dyn.Features, *, margin: float = 1.25) -> float:
-    """Training time a little after the last critical time of any of these."""
-    times = np.concatenate(
-        [
-            dyn.critical_times(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction).time
-            for setting in settings
-        ]
-    )
+def last_time(setting: Setting, features: dyn.Features, *, margin: float = 1.25) -> float:
+    """Training time a little after the last critical time."""
+    times = predicted(setting, features).time
     finite: FloatArray = times[np.isfinite(times)]
     if not len(finite):
         raise dyn.LindynError("No feature is ever learned at these settings, so there is nothing to draw.")

@@ -11,7 +11,7 @@ import dynamics as dyn
 from dynamics.grid import Setting
 from dynamics.table import Table, stacked
 from figures.plotting import draw_curves, draw_ticks, features_of, groups, legend_below, share_axis
-from figures.rows import critical, exact, first_time, last_time, rows
+from figures.rows import critical, exact, first_time, last_time, predicted, rows
 from figures.style import COLOURS, NAMES, NEUTRAL, Style, shades, threshold
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ def predicted_and_simulated(settings: Sequence[Setting], features: dyn.Features,
 
 
 def _parts(setting: Setting, features: dyn.Features, data: Data, shown: Any) -> tuple[Table, ...]:
-    end = last_time([setting], features, margin=1.5)
+    end = last_time(setting, features, margin=1.5)
     objective, epsilon, fraction = setting.objective, setting.epsilon, setting.fraction
     curves = dyn.simulate(objective, data, epsilon=epsilon, fraction=fraction, until=end).curves
     seen = curves.polar_amplitude[shown]
-    level = fraction * dyn.critical_times(objective, features, epsilon=epsilon, fraction=fraction).asymptote
+    level = fraction * predicted(setting, features).asymptote
     learned = {"time": first_time(curves.time, seen, level)[:, None], "amplitude": level[:, None]}
     return (
         exact(setting, features, end=end),
