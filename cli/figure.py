@@ -11,9 +11,10 @@ import click
 
 from cli.commands import main
 from cli.progress import progress
-from cli.rendering import wrapped
+from cli.rendering import note, wrapped
 
 if TYPE_CHECKING:
+    from dynamics.errors import LindynError
     from figures.catalogue import Entry
     from figures.saving import Order
 
@@ -128,10 +129,12 @@ def _prepare(folder: str) -> None:
 
 
 def _draw(orders: Sequence[Order], folder: str, workers: int | None) -> None:
+    """Draw and write; what one figure refuses does not keep the others from being drawn."""
     from dynamics.workers import WorkerError
     from figures.orders import make
     from figures.saving import write
 
+    complaints: list[str] = []
     with progress(len(orders), "Drawing") as done:
 
         def keep(order: Order, files: dict[str, bytes]) -> None:
@@ -139,10 +142,20 @@ def _draw(orders: Sequence[Order], folder: str, workers: int | None) -> None:
                 click.echo(path)
             done(order.entry.name)
 
+        def refuse(order: Order, error: LindynError) -> None:
+            if len(orders) == 1:
+                raise error
+            complaints.append(f"{order.entry.name}: {error}")
+            done(order.entry.name)
+
         try:
-            make(orders, keep, workers=workers)
+            make(orders, keep, refuse, workers=workers)
         except WorkerError as error:
             raise click.ClickException(str(error)) from None
+    for complaint in complaints:
+        note(complaint)
+    if complaints:
+        sys.exit(1)
 
 
 def _listed(entries: Sequence[Entry]) -> str:

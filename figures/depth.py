@@ -57,6 +57,8 @@ def draw(
         for depth in depths
     )
     slower = _slower(table)
+    if len(slower) < 2:
+        raise dyn.LindynError("From this start features are learned at once at every depth; lower epsilon.")
     told = ", ".join(f"{NAMES[objective]} {ratio.iloc[0]:.3g} and {ratio.iloc[-1]:.3g}" for objective, ratio in slower.items())
     caption = (
         f"Critical time (to {fraction:g} of the asymptote) against the depth of the encoder for features of equal lambda = 1,"
@@ -87,7 +89,7 @@ def _slower(table: Table) -> dict[str, pd.Series[float]]:
         objective: shown.pivot_table(index="depth", columns="rho", values="time").dropna()
         for objective, shown in groups(exact, "objective")
     }
-    return {objective: by_depth[low] / by_depth[high] for objective, by_depth in times.items()}
+    return {objective: by_depth[low] / by_depth[high] for objective, by_depth in times.items() if len(by_depth)}
 
 
 def _picture(style: Style, table: Table) -> Figure:

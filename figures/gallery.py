@@ -11,6 +11,7 @@ import json
 import sys
 from pathlib import Path
 
+from dynamics.errors import LindynError
 from figures.catalogue import NAMES, Entry
 from figures.orders import make
 from figures.parameters import shown
@@ -55,8 +56,11 @@ def write_gallery(folder: Path) -> None:
         captions[name] = json.loads(files[f"{name}.json"])["caption"]
         write({f"{name}.png": files[f"{name}.png"]}, folder / "gallery")
 
+    def refused(order: Order, error: LindynError) -> None:
+        raise error
+
     style = style_of("neurips", dots_per_inch=DOTS_PER_INCH)
-    make([Order(Entry(name), style, ("png",)) for name in NAMES], keep)
+    make([Order(Entry(name), style, ("png",)) for name in NAMES], keep, refused)
     write({"gallery.md": page({name: captions[name] for name in NAMES}).encode()}, folder)
 
 

@@ -92,10 +92,11 @@ def _listed(names: Sequence[str]) -> str:
 def last_time(setting: Setting, features: dyn.Features, *, margin: float = 1.25) -> float:
     """Training time a little after the last critical time."""
     times = predicted(setting, features).time
-    finite: FloatArray = times[np.isfinite(times)]
-    if not len(finite):
-        raise dyn.LindynError("No feature is ever learned at these settings, so there is nothing to draw.")
-    return margin * float(finite.max())
+    later: FloatArray = times[np.isfinite(times) & (times > 0.0)]
+    if not len(later):
+        name = setting.objective.name.upper()
+        raise dyn.LindynError(f"{name} learns no feature after the start at these settings, so there is no curve to draw.")
+    return margin * float(later.max())
 
 
 def log_range(points: int, **ends: float) -> FloatArray:
