@@ -1,5 +1,6 @@
 """Figures drawn once, small enough for a test, and the theory that their tables are held against, written again."""
 
+import re
 from functools import cache
 from typing import Any
 
@@ -9,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from mpmath import mpf
+from scipy.stats import rankdata
 
 import figures
 from dynamics import Features, Objective, jepa, mae
@@ -20,13 +22,27 @@ SMALL: dict[str, dict[str, Any]] = {
     "expansion-error": {"points": 7},
     "map": {"points": 7},
     "network": {"depth": 2},
-    "initialisation": {"seeds": 2},
-    "teacher": {"points": 5, "networks": 2},
+    "initialisation": {"seeds": 2, "epsilon": 0.2},
+    "teacher": {"points": 6, "networks": 2, "slowest": 1e-3},
     "collapse": {"points": 11, "networks": 2, "predictor_start": (0.3, 0.5), "decay_epsilon": (0.02, 0.4)},
     "digits": {"count": 2, "depth": 1},
     "steps": {"learning_rate": (0.05, 0.1)},
 }
 """Parameters with which a figure takes seconds where its own take minutes."""
+
+PAIR = Features(lam=[0.9, 0.7], rho=[0.7, 1.1], names=["fast", "slow"])
+MIXED = Features(lam=[1.0, 0.6, 0.0, -0.3], sigma=[1.1, 0.8, 1.0, 1.0], names=["strong", "weak", "none", "opposed"])
+"""Features of one's own, and some of which two are never learned."""
+
+OWN: dict[str, dict[str, Any]] = {
+    "network": {"depth": 1},
+    "initialisation": {"seeds": 1, "start": ("orthogonal",), "epsilon": 0.1},
+    "teacher": {"points": 2, "networks": 1, "slowest": 0.1},
+    "steps": {"learning_rate": (0.1,)},
+    "map": {"points": 3, "depth": (2,)},
+    "crossover": {"max_depth": 4},
+}
+"""Parameters with which a figure draws them at once."""
 
 
 @cache
@@ -49,6 +65,15 @@ def of_kind(frame: pd.DataFrame, kind: str, **values: Any) -> pd.DataFrame:
         chosen &= frame[column] == value
     assert chosen.any(), (kind, values)
     return frame[chosen]
+
+
+def tells(caption: str, *texts: str) -> bool:
+    """Whether a caption has these texts, one after the other, each a whole word or number."""
+    return re.search(".*?".join(rf"(?<![\w.]){re.escape(text)}(?![\w%])(?!\.\d)" for text in texts), caption) is not None
+
+
+def spearman(first: np.ndarray, second: np.ndarray) -> float:
+    return float(np.corrcoef(rankdata(first), rankdata(second))[0, 1])
 
 
 # --- the theory, section by section -----------------------------------------------------------------------------------------

@@ -8,33 +8,24 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize_scalar
-from scipy.stats import rankdata
 
 import dynamics as dyn
-from dynamics.feature_basis import diagonalise
-from dynamics.views import masked, second_moments
 from tests.figures.drawn import (
     OBJECTIVES,
+    PAIR,
     TITLES,
-    asymptote,
-    critical_time,
     descent,
     exponents,
     features_of,
     objective_of,
     of_kind,
     small,
+    spearman,
     table,
+    tells,
     time_of,
     times_of,
 )
-
-DIGITS = "examples/digits.npz"
-
-
-def spearman(first: np.ndarray, second: np.ndarray) -> float:
-    return float(np.corrcoef(rankdata(first), rankdata(second))[0, 1])
-
 
 # --- network ----------------------------------------------------------------------------------------------------------------
 
@@ -74,20 +65,26 @@ def test_halving_the_learning_rate_halves_how_far_descent_is_off() -> None:
         np.array(
             [
                 np.abs(off_the_exact_curve(curve)).max()
-                for _, curve in of_kind(table("network", learning_rate=rate), "descent").groupby(["objective", "feature"])
+                for _, curve in of_kind(table("network", learning_rate=rate, depth=1, features=PAIR), "descent").groupby(
+                    ["objective", "feature"]
+                )
             ]
         )
         for rate in (0.05, 0.025)
     ]
-    assert len(off[0]) == 2 * 4
+    assert len(off[0]) == 2 * 2
     assert_allclose(off[0] / off[1], 2.0, atol=0.15)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_network_caption_bounds_its_critical_times(objective: str) -> None:
-    said = re.search(rf"{TITLES[objective]}: (.*?)\.(?: MAE|$)", small("network").caption)
-    assert said is not None
-    flow, descended = (float(text) for text in re.findall(r"within ([\de.-]+)", said[1]))
+    said = [
+        re.search(
+            rf"{TITLES[objective]}, network, gradient {kind}: critical times within ([\de.-]*\d)", small("network").caption
+        )
+        for kind in ("flow", "descent")
+    ]
+    flow, descended = (float(match[1]) for match in said if match)
     assert flow <= 1e-6
     off = []
     for _, row in of_kind(table("network"), "critical-time", objective=objective).iterrows():
@@ -96,6 +93,14 @@ def test_network_caption_bounds_its_critical_times(objective: str) -> None:
         share = (row["amplitude"] - amplitudes[after - 1]) / (amplitudes[after] - amplitudes[after - 1])
         off.append(abs(0.05 * (after - 1 + share) / row["time"] - 1))
     assert 0.4 * descended < max(off) <= descended
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_network_caption_tells_the_order_of_learning(objective: str) -> None:
+    ticks = of_kind(table("network"), "critical-time", objective=objective)
+    exact = sorted((time_of(row), row["feature"]) for _, row in ticks.iterrows())
+    told = ", ".join(f"{feature} ({time:.4g})" for time, feature in exact)
+    assert tells(small("network").caption, TITLES[objective], told)
 
 
 # --- initialisation ---------------------------------------------------------------------------------------------------------
@@ -110,7 +115,9 @@ def test_every_seed_and_feature_is_shown_also_what_is_never_learned() -> None:
     for objective in OBJECTIVES:
         for start in STARTS:
             shown = runs[(runs["objective"] == objective) & (runs["start"] == start)]
-            assert list(zip(shown["seed"], shown["feature"], strict=True)) == [(s, str(f)) for s in range(2) for f in range(1, 6)]
+            assert list(zip(shown["seed"], shown["feature"], strict=True)) == [
+                (s, str(f)) for s in range(2) for f in range(1, 6)
+            ]
     assert not runs["time"].isna().any()
     assert np.isinf(runs["time"]).any()
     assert_allclose(runs["predicted_time"], times_of(runs), rtol=1e-12)
@@ -135,14 +142,14 @@ def test_initialisation_caption_tells_correlations_and_shares_of_its_own_rows() 
         values = [spearman(run["predicted_time"], run["time"]) for _, run in runs.groupby("seed") if run["time"].nunique() > 1]
         share = f"{np.isfinite(runs['time']).mean():.0%}"
         numbers = f"{np.mean(values):.2f} ({min(values):.2f} to {max(values):.2f})"
-        told.append(f"{TITLES[objective]}, {CALLED[start]}: {numbers}, {share} learned")
-    assert len(told) == 6
-    assert f"ranked last: {'; '.join(told)}." in small("initialisation").caption
+        told += [f"{TITLES[objective]}, {CALLED[start]}", numbers, f"{share} learned"]
+    assert len(told) == 3 * 6
+    assert tells(small("initialisation").caption, *told)
 
 
 def test_initialisation_runs_are_those_of_their_seeds() -> None:
     runs = of_kind(table("initialisation"), "run", start="gaussian", objective="mae", seed=1)
-    found = dyn.simulate(dyn.mae(2), features_of(runs), epsilon=0.02, start="gaussian", seed=1, points=2).time
+    found = dyn.simulate(dyn.mae(2), features_of(runs), epsilon=0.2, start="gaussian", seed=1, points=2).time
     assert_allclose(runs["time"], found, rtol=1e-6)
     later = table("initialisation", seed=1, seeds=1, start=("gaussian",))
     assert_allclose(of_kind(later, "run", objective="mae", seed=1)["time"], runs["time"], rtol=1e-12)
@@ -169,10 +176,10 @@ def test_a_faster_teacher_only_shortens_the_delay_down_to_none() -> None:
         assert list(line["teacher_rate"]) == sorted(line["teacher_rate"])
         assert np.all(np.diff(delay) < 0)
         assert 0 < delay[-1] < 1e-3
-        assert delay[0] > 100
+        assert delay[0] > 10
 
 
-@pytest.mark.parametrize("rate", [0.1, 10**0.5])
+@pytest.mark.parametrize("rate", [0.1, 10.0])
 def test_teacher_times_solve_the_equations_of_student_and_teacher(rate: float) -> None:
     at = of_kind(table("teacher"), "predicted")
     at = at[np.isclose(at["teacher_rate"], rate)]
@@ -193,10 +200,10 @@ def test_teacher_times_solve_the_equations_of_student_and_teacher(rate: float) -
 
 def test_teacher_caption_ranks_features_at_either_end() -> None:
     caption, frame = small("teacher").caption, of_kind(table("teacher"), "predicted")
-    for rate in (1e-4, 100.0):
+    for rate in (1e-3, 100.0):
         shown = frame[np.isclose(frame["teacher_rate"], rate)].sort_values("time")
-        told = ", ".join(f"rho {row['rho']:g} ({row['time'] / time_of(row):.3g})" for _, row in shown.iterrows())
-        assert f"At a rate of {rate:g} they are learned in the order {told};" in caption
+        told = [(f"rho {row['rho']:g}", f"{row['time'] / time_of(row):.3g}") for _, row in shown.iterrows()]
+        assert tells(caption, f"rate of {rate:g}", *(text for pair in told for text in pair))
 
 
 # --- collapse ---------------------------------------------------------------------------------------------------------------
@@ -206,16 +213,22 @@ def test_unbalanced_starts_end_where_the_theory_says() -> None:
     ends = table("collapse")
     ends = ends[ends["cause"] == "predictor_start"]
     surplus = ends["value"] ** 2 - 0.02
-    known = np.maximum(ends["rho"] ** 2 - surplus, 0.0)  # the power L/2 is 1 at L = 2
-    for kind, tolerance in (("predicted", 1e-9), ("simulated", 1e-6)):
-        mine = ends["kind"] == kind
-        assert_allclose(ends["final_amplitude"][mine], known[mine], atol=tolerance)
+    known, lost = np.maximum(ends["rho"] ** 2 - surplus, 0.0), ends["rho"] ** 2 < surplus  # the power L/2 is 1 at L = 2
+    for kind, which, tolerance in (("predicted", ~lost, 1e-9), ("predicted", lost, 0.0), ("simulated", ~lost, 1e-6)):
+        mine = which & (ends["kind"] == kind)
+        assert mine.any()
+        assert_allclose(ends["final_amplitude"][mine], known[mine], rtol=tolerance, atol=tolerance)
+    # What is lost dies no faster than u^3: with v = sqrt(u^2 + c), du/dt = v u^3 (lambda - sigma^2 v) at lambda = 1.
+    still = ends[lost & (ends["kind"] == "simulated")]
+    assert set(still["value"]) == {0.3, 0.5}
+    assert ((still["final_amplitude"] > 0) & (still["final_amplitude"] < 0.5 * 0.02)).all()
     assert set(ends["value"]) == {0.3, 0.5}
-    assert (known[ends["value"] == 0.5] == 0).any()
 
 
 def test_a_strong_predictor_loses_a_rho_of_045_and_keeps_one_of_055() -> None:
-    line = of_kind(table("collapse", points=21, networks=1, decay_epsilon=(0.4,)), "predicted", cause="predictor_start", value=0.5)
+    line = of_kind(
+        table("collapse", points=21, networks=1, decay_epsilon=(0.4,)), "predicted", cause="predictor_start", value=0.5
+    )
     end = line.set_index(line["rho"].round(6))["final_amplitude"]
     assert end[0.45] == 0.0
     assert end[0.55] == pytest.approx(0.55**2 - 0.5**2 + 0.02)
@@ -246,175 +259,10 @@ def test_under_weight_decay_features_end_at_the_upper_fixed_point_or_are_lost() 
 def test_collapse_caption_tells_where_features_are_lost() -> None:
     caption, a, b = small("collapse").caption, *exponents("jepa", 2, 1)
     fold = -minimize_scalar(lambda u: -(u ** (a - 1)) * (1 - u**b), bounds=(0, 1), options={"xatol": 1e-10}).fun
-    starts = ", ".join(f"{(v**2 - 0.02) ** 0.5:.3g} (v0 = {v:g})" for v in (0.3, 0.5))
-    fading = ", ".join(f"{e ** ((a - 1) / 2) * (1 - e ** (b / 2)):.3g} (epsilon = {e:g})" for e in (0.02, 0.4))
-    assert f"loses every feature of rho below {starts}, the root of" in caption
-    assert f"the feature is lost from {fading} on" in caption
-    assert f"from any start above {fold:.3g}, where the two fixed points meet" in caption
+    starts = [f"{(v**2 - 0.02) ** 0.5:.3g} (v0 = {v:g})" for v in (0.3, 0.5)]
+    fading = [f"{e ** ((a - 1) / 2) * (1 - e ** (b / 2)):.3g} (epsilon = {e:g})" for e in (0.02, 0.4)]
+    assert tells(caption, *starts, "Weight decay", *fading, f"{fold:.3g}")
     assert float(re.search(r"the real network \(within ([\de.-]+)", caption)[1]) <= 1e-6
-
-
-# --- masking and temporal ---------------------------------------------------------------------------------------------------
-
-
-def masking_features(target: str, keep: float) -> dict[str, tuple[float, float]]:
-    """(lambda, sigma^2) of section 6 for what has a positive lambda, by label; pixels have variance s = 1."""
-    kappa = 0.85 ** np.arange(8)
-    kappa /= kappa.mean()
-    lam = {"full": keep * kappa, "independent": keep**2 * kappa, "complementary": keep * (1 - keep) * (kappa - 1)}[target]
-    variance = keep**2 * kappa + keep * (1 - keep)
-    return {str(row + 1): (lam[row], variance[row]) for row in range(8) if lam[row] > 0}
-
-
-MASKS = [("full", 0.5, 10_000), ("independent", 0.7, 2_000), ("complementary", 0.5, 2_000)]
-
-
-@pytest.mark.parametrize(("target", "keep", "images"), MASKS)
-def test_masking_curves_are_those_of_the_models_formulas(target: str, keep: float, images: int) -> None:
-    how = {} if target == "full" else {"target": target, "keep": keep, "images": images}
-    frame, known = table("masking", **how), masking_features(target, keep)
-    for kind in ("exact", "critical-time", "simulated", "simulated-time"):
-        shown = of_kind(frame, kind)
-        for objective in OBJECTIVES:
-            assert set(shown.loc[shown["objective"] == objective, "feature"]) == set(known)
-        pairs = np.array([known[feature] for feature in shown["feature"]])
-        assert_allclose(shown["lambda"], pairs[:, 0], rtol=1e-12)
-        assert_allclose(shown["rho"], pairs[:, 0] / pairs[:, 1], rtol=1e-12)
-        assert_allclose(shown["sigma"] ** 2, pairs[:, 1], rtol=1e-12)
-    ticks = of_kind(frame, "critical-time")
-    assert_allclose(ticks["time"], times_of(ticks), rtol=1e-12)
-    assert f"{len(known)} of them have a positive lambda" in small("masking", **how).caption
-
-
-def temporal_features(lag: int) -> tuple[np.ndarray, np.ndarray]:
-    """Lambda and rho of section 6."""
-    gamma, variance, noise = np.array([0.9, 0.8, 0.7, 0.6]), np.array([0.9, 1.1, 1.35, 1.7]), np.array([0, 0.1, 0.2, 0.4])
-    lam = gamma**lag * variance
-    return lam, lam / (variance + noise)
-
-
-@pytest.mark.parametrize("lag", [1, 2])
-def test_temporal_curves_are_those_of_the_models_formulas(lag: int) -> None:
-    frame = table("temporal") if lag == 1 else table("temporal", lag=lag, steps=5_000)
-    lam, rho = temporal_features(lag)
-    for kind in ("exact", "critical-time", "simulated", "simulated-time"):
-        shown = of_kind(frame, kind)
-        row = shown["feature"].astype(int) - 1
-        assert_allclose(shown["lambda"], lam[row], rtol=1e-12)
-        assert_allclose(shown["rho"], rho[row], rtol=1e-12)
-    ticks = of_kind(frame, "critical-time")
-    assert_allclose(ticks["time"], times_of(ticks), rtol=1e-12)
-
-
-@pytest.mark.parametrize("name", ["masking", "temporal"])
-def test_curves_of_generative_models_reach_every_fraction_at_its_critical_time(name: str) -> None:
-    curves = of_kind(table(name), "exact")
-    share = curves["amplitude"] / curves["asymptote"]
-    for _, row in curves[(curves["amplitude"] > 1.2 * curves["epsilon"]) & (share < 0.9)].iloc[::31].iterrows():
-        assert_allclose(row["time"], time_of(row, fraction=row["amplitude"] / row["asymptote"]), rtol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["masking", "temporal"])
-def test_networks_on_a_sample_learn_near_the_models_critical_times(name: str) -> None:
-    keys, frame = ["objective", "feature"], table(name)
-    predicted, simulated = (of_kind(frame, kind).set_index(keys) for kind in ("critical-time", "simulated-time"))
-    assert_allclose(simulated["time"], predicted["time"], rtol=0.02)
-    assert np.abs(simulated["time"] / predicted["time"] - 1).max() > 1e-4  # a sample, not the model itself
-    for (objective, feature), curve in of_kind(frame, "simulated").groupby(keys):
-        at = simulated.loc[(objective, feature)]
-        assert_allclose(np.interp(at["time"], curve["time"], curve["amplitude"]), at["amplitude"], rtol=1e-9)
-        assert at["amplitude"] == pytest.approx(0.5 * asymptote(objective, at["depth"], 1, at["rho"]))
-        assert (curve["amplitude"][curve["time"] < 0.999 * at["time"]] < at["amplitude"]).all()
-
-
-@pytest.mark.parametrize(
-    ("name", "order"), [("masking", {"jepa": "12345678", "mae": "12345678"}), ("temporal", {"jepa": "1234", "mae": "4321"})]
-)
-def test_order_of_learning_of_generative_models(name: str, order: dict[str, str]) -> None:
-    for kind in ("critical-time", "simulated-time"):
-        for objective, features in order.items():
-            times = of_kind(table(name), kind, objective=objective).sort_values("time")
-            assert "".join(times["feature"]) == features
-
-
-@pytest.mark.parametrize("name", ["masking", "temporal"])
-def test_captions_of_generative_models_tell_how_close_the_network_is(name: str) -> None:
-    frame = table(name)
-    for objective in OBJECTIVES:
-        predicted, simulated = (
-            of_kind(frame, kind, objective=objective)["time"].to_numpy() for kind in ("critical-time", "simulated-time")
-        )
-        furthest, rank = 100 * np.abs(simulated / predicted - 1).max(), spearman(predicted, simulated)
-        count = f"{len(predicted)} of {len(predicted)}"
-        told = f"{TITLES[objective]} learned {count} in the run: Spearman {rank:.3f} against prediction, times within {furthest:.2g}%."
-        assert told in small(name).caption
-
-
-def test_temporal_caption_compares_the_orders_at_every_depth() -> None:
-    lam, rho = temporal_features(1)
-    told = []
-    for depth in range(1, 5):
-        jepa, mae = (
-            np.array([critical_time(name, depth, *pair, 0.01) for pair in zip(lam, rho, strict=True)]) for name in OBJECTIVES
-        )
-        signs = [np.sign((jepa[i] - jepa[j]) * (mae[i] - mae[j])) for i in range(4) for j in range(i)]
-        told.append(f"{np.mean(signs):.2g}")
-    assert f"at depth 1 to 4: {', '.join(told)}." in small("temporal").caption
-
-
-# --- digits -----------------------------------------------------------------------------------------------------------------
-
-
-def images() -> pd.DataFrame:
-    """Directions of the features that are drawn: a row an objective and feature, a column a pixel."""
-    return of_kind(table("digits"), "image").pivot(index=["objective", "feature"], columns="pixel", values="intensity")
-
-
-def test_digit_images_are_orthonormal_directions_in_pixel_space() -> None:
-    pixels = np.load(DIGITS)
-    (key,) = pixels.files
-    raw = pixels[key].astype(float)
-    constant = np.flatnonzero(raw.std(axis=0) == 0)
-    for _, shown in images().groupby("objective"):
-        directions = shown.to_numpy(dtype=float)
-        assert directions.shape == (2, 64)
-        assert_allclose(directions @ directions.T, np.eye(2), atol=1e-10)
-        assert not directions[:, constant].any()
-    assert len(constant) == 3
-
-
-def test_digit_features_have_the_moments_of_the_masked_pixels_along_their_images() -> None:
-    raw = np.load(DIGITS)
-    covariance = np.cov(raw[raw.files[0]].astype(float), rowvar=False, bias=True)
-    kept, shown = 0.5, of_kind(table("digits"), "critical-time").set_index(["objective", "feature"])
-    for place, pixels in images().iterrows():
-        direction, row = pixels.to_numpy(dtype=float), shown.loc[place]
-        variance = direction @ (kept**2 * covariance + kept * (1 - kept) * np.diag(np.diag(covariance))) @ direction
-        assert row["lambda"] == pytest.approx(kept * direction @ covariance @ direction, rel=1e-9)
-        assert row["sigma"] ** 2 == pytest.approx(variance, rel=1e-9)
-
-
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_digit_times_are_the_first_critical_times_of_what_the_library_finds(objective: str) -> None:
-    raw = np.load(DIGITS)
-    basis = diagonalise(second_moments(masked(raw[raw.files[0]], keep=0.5)))
-    found = dyn.critical_times(OBJECTIVES[objective](1), basis.features, epsilon=0.02)
-    first = np.argsort(found.time)[:2]
-    ticks = of_kind(table("digits"), "critical-time", objective=objective)
-    assert_allclose(ticks["time"], found.time[first], rtol=1e-9)
-    assert_allclose(ticks["time"], times_of(ticks), rtol=1e-11)
-    drawn = images().loc[objective].loc[list(ticks["feature"])].to_numpy(dtype=float)
-    assert_allclose(drawn[:, basis.moments.columns_kept], basis.directions[:, first].T, atol=1e-9)
-
-
-def test_the_network_on_the_digits_learns_near_the_predicted_times() -> None:
-    curves = of_kind(table("digits"), "network")
-    for _, tick in of_kind(table("digits"), "critical-time").iterrows():
-        curve = curves[(curves["objective"] == tick["objective"]) & (curves["feature"] == tick["feature"])]
-        after = int(np.argmax(curve["amplitude"] >= tick["amplitude"]))
-        assert curve["time"].iloc[after] >= 0.98 * tick["time"]
-        assert curve["time"].iloc[after - 1] <= 1.02 * tick["time"]
-        assert curve["time"].iloc[-1] > tick["time"]
 
 
 # --- steps ------------------------------------------------------------------------------------------------------------------
