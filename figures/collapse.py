@@ -84,7 +84,7 @@ def draw(
         f" real network ({_agreement(table)}). Unbalanced start, epsilon {epsilon:g}: a predictor layer that starts at v0"
         f" loses every feature of rho below {lost}, the root of v0^2 - epsilon^(2/L). Weight decay, rho {rho:g}: the feature"
         f" is lost from {fading} on, where it decays at the start faster than it grows, and from any start above {fold:.3g},"
-        " where the two fixed points meet (dotted). Circles at 0 are lost."
+        " where the two fixed points meet (dotted). Circles near 0 are lost."
     )
     return Drawing(_picture(style, table, fold), table, caption)
 

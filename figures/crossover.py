@@ -92,12 +92,9 @@ def _told(table: Table, name: str) -> str:
     open_ = frame[(frame["objective"] == name) & frame["epsilon_lower"].notna()]
     if open_.empty:
         return f"Under {NAMES[name]} there are none."
-    first, last = open_.iloc[0], open_.iloc[-1]
-    return (
-        f"Under {NAMES[name]} they begin at depth {first['depth']} ({first['epsilon_lower']:.2g} to"
-        f" {first['epsilon_upper']:.2g}); at depth {last['depth']} they are {last['epsilon_lower']:.2g} to"
-        f" {last['epsilon_upper']:.2g}."
-    )
+    told = [f"at depth {row['depth']} {row['epsilon_lower']:.2g} to {row['epsilon_upper']:.2g}" for _, row in open_.iterrows()]
+    ends = ", ".join(dict.fromkeys([told[0], told[-1]]))
+    return f"Under {NAMES[name]} there is one from depth {open_.iloc[0]['depth']} on: {ends}."
 
 
 def _picture(style: Style, table: Table) -> Figure:

@@ -59,12 +59,15 @@ def draw(
     slower = _slower(table)
     if len(slower) < 2:
         raise dyn.LindynError("From this start features are learned at once at every depth; lower epsilon.")
-    told = ", ".join(f"{NAMES[objective]} {ratio.iloc[0]:.3g} and {ratio.iloc[-1]:.3g}" for objective, ratio in slower.items())
+    told = ", ".join(
+        f"{NAMES[objective]} {ratio.iloc[0]:.3g} at depth {ratio.index[0]} and {ratio.iloc[-1]:.3g} at depth {ratio.index[-1]}"
+        for objective, ratio in slower.items()
+    )
     caption = (
         f"Critical time (to {fraction:g} of the asymptote) against the depth of the encoder for features of equal lambda = 1,"
         f" epsilon {epsilon:g}, predictor depth {predictor_depth}; darker means larger rho. Circles: exact. Lines: all terms"
         " of the expansion for a small start. Dotted: its dominant term alone, which does not depend on rho. Last panel: how"
-        f" many times as long the lowest rho takes as the highest; at the first and the last depth {told}."
+        f" many times as long the lowest rho takes as the highest, where both start below their thresholds: {told}."
     )
     return Drawing(_picture(style, table), table, caption)
 
@@ -84,12 +87,12 @@ def _slower(table: Table) -> dict[str, pd.Series[float]]:
     """How many times as long the lowest rho takes as the highest, by depth, wherever both are learned after the start."""
     frame = table.to_dataframe()
     exact = frame[(frame["kind"] == "exact") & (frame["time"] > 0.0)]
-    low, high = exact["rho"].min(), exact["rho"].max()
-    times = {
-        objective: shown.pivot_table(index="depth", columns="rho", values="time").dropna()
-        for objective, shown in groups(exact, "objective")
-    }
-    return {objective: by_depth[low] / by_depth[high] for objective, by_depth in times.items() if len(by_depth)}
+    ends = [frame["rho"].min(), frame["rho"].max()]
+    ratios = {}
+    for objective, shown in groups(exact[exact["rho"].isin(ends)], "objective"):
+        low, high = (shown[shown["rho"] == rho].set_index("depth")["time"] for rho in ends)
+        ratios[objective] = (low / high).dropna()
+    return {objective: ratio for objective, ratio in ratios.items() if len(ratio)}
 
 
 def _picture(style: Style, table: Table) -> Figure:

@@ -147,7 +147,7 @@ def test_depth_caption_compares_the_lowest_rho_with_the_highest() -> None:
         first, last = (
             critical_time(objective, d, 1.0, 0.6, 1e-3) / critical_time(objective, d, 1.0, 1.0, 1e-3) for d in (1, 10)
         )
-        told.append(f"{first:.3g} and {last:.3g}")
+        told.append(f"{first:.3g} at depth 1 and {last:.3g} at depth 10")
     assert tells(small("depth").caption, *told)
 
 
@@ -284,9 +284,16 @@ def test_predictor_depth_delays_are_ratios_of_critical_times() -> None:
             critical_time(row["objective"], row["depth"], 1.0, rho, 1e-3, 0.5, row["predictor_depth"]) for rho in (0.5, 1.0)
         )
         assert_allclose([row["time_lower"], row["time_higher"]], [low, high], rtol=1e-12)
-        assert row["delay"] == row["time_lower"] / row["time_higher"] - 1
         known = float(excess(row["objective"], row["depth"], row["predictor_depth"], (0.5, 1.0), 1e-3))
-        assert row["delay"] == pytest.approx(known, abs=1e-13)
+        assert row["delay"] == pytest.approx(known, rel=1e-12)
+
+
+def test_predictor_depth_delays_far_below_the_rounding_of_a_double() -> None:
+    """At L = 2, M = 6 and epsilon 1e-12 the leading correction is 4e-36."""
+    drawing = drawn("predictor-depth", epsilon=1e-12, depth=(2,))
+    deepest = drawing.table.to_dataframe().query("objective == 'jepa' and predictor_depth == 6").set_index("kind")["delay"]
+    assert deepest["leading"] == pytest.approx(4e-36, rel=1e-12)
+    assert deepest["exact"] == pytest.approx(deepest["leading"], rel=1e-5)
 
 
 def test_predictor_depth_leading_correction_is_that_of_the_theory() -> None:
