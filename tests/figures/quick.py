@@ -36,12 +36,12 @@ class Computed(NamedTuple):
 
     table: Table
     caption: str
-    picture: Callable[[Style], Figure]
+    picture: Callable[[Style, Table | None], Figure]
 
 
 @cache
-def computed(name: str, full: bool = False) -> Computed:
-    """A figure's numbers, by its own defaults where ``full``, else by `QUICK`."""
+def computed(name: str) -> Computed:
+    """A figure's numbers, once."""
     module = import_module(f"figures.{name.replace('-', '_')}")
     place = "_picture" if hasattr(module, "_picture") else "picture"
     draw, given = getattr(module, place), []
@@ -52,11 +52,11 @@ def computed(name: str, full: bool = False) -> Computed:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, place, keep)
-        found = entry_of(name).draw(STYLES["neurips"], **({} if full else QUICK[name]))
-    (what,) = given
-    return Computed(found.table, found.caption, lambda style: draw(style, *what))
+        found = entry_of(name).draw(STYLES["neurips"], **QUICK[name])
+    (table, *rest) = given[0]
+    return Computed(found.table, found.caption, lambda style, other=None: draw(style, other or table, *rest))
 
 
-def quick(name: str, style: str = "neurips", *, full: bool = False) -> Figure:
-    """A fresh picture of a figure, from numbers that were computed once."""
-    return computed(name, full).picture(STYLES[style])
+def quick(name: str, style: str = "neurips", *, table: Table | None = None) -> Figure:
+    """A fresh picture of a figure, from numbers that were computed once, or from another table of the kind."""
+    return computed(name).picture(STYLES[style], table)

@@ -4,18 +4,19 @@ Text is taken out before anything is laid out, and panels stand where matplotlib
 have no say. Pictures are grey, small and slightly blurred before they are compared, a window at a time.
 """
 
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from matplotlib.axes import Axes
+from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import Collection
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.text import Text
+from matplotlib.transforms import ScaledTranslation
 from PIL import Image
 from scipy.ndimage import gaussian_filter, uniform_filter
 
@@ -28,7 +29,10 @@ BASELINE = Path(__file__).parent / "baseline"
 PAGE = (4.5, 3.5)
 DOTS = 64
 BLUR, WINDOW = 1.0, 15
-TOLERANCE = 4.0
+SHORTEST = 5.0
+"""Pixels of a line within its panel, below which it is not looked for."""
+
+TOLERANCE = 2.0
 """Largest root of the mean square within any window, of 255 grey levels."""
 
 
@@ -60,11 +64,11 @@ def stored(name: str) -> FloatArray:
         return np.asarray(picture.convert("L"), dtype=np.float64)
 
 
-def difference(one: FloatArray, other: FloatArray) -> float:
+def difference(one: FloatArray, other: FloatArray, blur: float = BLUR, window: int = WINDOW) -> float:
     """How far two pictures are apart where they differ most."""
     assert one.shape == other.shape
-    apart = gaussian_filter(one, BLUR) - gaussian_filter(other, BLUR)
-    return float(np.sqrt(uniform_filter(apart**2, WINDOW).max()))
+    apart = gaussian_filter(one, blur) - gaussian_filter(other, blur)
+    return float(np.sqrt(uniform_filter(apart**2, window).max()))
 
 
 @cache
@@ -72,22 +76,64 @@ def today(name: str) -> FloatArray:
     return grey(bare(quick(name)))
 
 
-def lines(figure: Figure) -> list[tuple[Axes, Line2D]]:
-    return [(axes, line) for axes in figure.axes for line in axes.lines if len(line.get_xydata()) > 1]
+def drawn(figure: Figure) -> list[Artist]:
+    """The lines of a figure that are seen, from the shortest to the longest; where there are none, its bars."""
+    found = []
+    for axes in figure.axes:
+        for artist in axes.lines or axes.patches or axes.collections:
+            paths = artist.get_paths() if isinstance(artist, Collection) else [artist.get_path()]
+            ends = [np.clip(artist.get_transform().transform_path(path).vertices, *axes.bbox.get_points()) for path in paths]
+            found.append((sum(float(np.hypot(*np.diff(line, axis=0).T).sum()) for line in ends), artist))
+    return [artist for length, artist in sorted(found, key=lambda pair: pair[0]) if length > SHORTEST]
 
 
-def remove(axes: Axes, line: Line2D) -> None:
-    line.remove()
-
-
-def shift(axes: Axes, line: Line2D) -> None:
-    """Up by a twentieth of the panel."""
-    from matplotlib.transforms import ScaledTranslation
-
-    height = axes.get_position().height * PAGE[1]
-    line.set_transform(line.get_transform() + ScaledTranslation(0.0, 0.05 * height, axes.figure.dpi_scale_trans))
+def displace(artist: Artist, share: float) -> None:
+    """Move it up by a share of its panel's height."""
+    figure = artist.axes.figure
+    up = ScaledTranslation(0.0, share * artist.axes.get_position().height * figure.get_figheight(), figure.dpi_scale_trans)
+    own = artist.get_data_transform() if isinstance(artist, Patch) else artist.get_transform()
+    artist.set_transform(own + up)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_figure_looks_as_it_did(name: str) -> None:
     assert difference(today(name), stored(name)) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_line_is_seen(name: str) -> None:
+    figure = bare(quick(name))
+    choice = drawn(figure)
+    choice[len(choice) // 2].remove()
+    assert difference(grey(figure), stored(name)) > TOLERANCE
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_displaced_line_is_seen(name: str) -> None:
+    figure = bare(quick(name))
+    displace(drawn(figure)[-1], 0.05)
+    assert difference(grey(figure), stored(name)) > TOLERANCE
+
+
+def test_fonts_have_no_say() -> None:
+    import matplotlib as mpl
+
+    with mpl.rc_context({"font.size": 20, "font.family": "monospace"}):
+        assert np.array_equal(grey(bare(quick("spectrum"))), stored("spectrum"))
+
+
+def test_baselines_are_small_and_of_known_figures() -> None:
+    assert {path.stem for path in BASELINE.iterdir()} == set(NAMES)
+    assert all(path.stat().st_size < 15_000 for path in BASELINE.iterdir())
+
+
+def draw_baselines() -> None:
+    BASELINE.mkdir(exist_ok=True)
+    for old in BASELINE.glob("*.png"):
+        old.unlink()
+    for name in NAMES:
+        Image.fromarray(today(name).astype(np.uint8)).save(BASELINE / f"{name}.png", optimize=True)
+
+
+if __name__ == "__main__":
+    draw_baselines()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from typing import NamedTuple
@@ -15,11 +16,9 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from figures import NAMES, STYLES
-from tests.figures.quick import QUICK, quick
+from tests.figures.quick import quick
 
-SLOW = pytest.mark.slow
-CASES = [(name, False) for name in NAMES] + [pytest.param(name, True, marks=SLOW) for name in NAMES if QUICK[name]]
-WIDTHS = [name for name in STYLES if name != "iclr"]
+WIDTHS = ["neurips", "icml", pytest.param("icml-wide", marks=pytest.mark.slow), "talk"]
 SMALLEST = 6.0
 PIXEL = 1.0
 
@@ -59,8 +58,8 @@ def lay_out(figure: Figure, style: str) -> Laid:
 
 
 @cache
-def laid(name: str, style: str, full: bool) -> Laid:
-    return lay_out(quick(name, style, full=full), style)
+def laid(name: str, style: str) -> Laid:
+    return lay_out(quick(name, style), style)
 
 
 def glyph_sizes(text: Text) -> list[float]:
@@ -68,9 +67,7 @@ def glyph_sizes(text: Text) -> list[float]:
     if "$" not in text.get_text():
         return [text.get_fontsize()]
     lines = [line for line in text.get_text().splitlines() if line]
-    return [
-        glyph[1] for line in lines for glyph in MathTextParser("path").parse(line, 72, text.get_fontproperties()).glyphs
-    ]
+    return [glyph[1] for line in lines for glyph in MathTextParser("path").parse(line, 72, text.get_fontproperties()).glyphs]
 
 
 def small(found: Laid) -> list[str]:
@@ -87,9 +84,7 @@ def cut(found: Laid) -> list[str]:
 
 
 def overlap(one: Bbox, other: Bbox) -> bool:
-    return all(
-        min(one.max[side], other.max[side]) - max(one.min[side], other.min[side]) > PIXEL for side in (0, 1)
-    )
+    return all(min(one.max[side], other.max[side]) - max(one.min[side], other.min[side]) > PIXEL for side in (0, 1))
 
 
 def overlapping(found: Laid) -> list[tuple[str, str]]:
@@ -115,28 +110,33 @@ def covered(found: Laid) -> list[str]:
     return told
 
 
+def faults(found: Laid) -> list[object]:
+    """All that keeps text from being read."""
+    return [*small(found), *cut(found), *overlapping(found), *covered(found)]
+
+
 @pytest.mark.parametrize("style", WIDTHS)
-@pytest.mark.parametrize(("name", "full"), CASES)
+@pytest.mark.parametrize("name", NAMES)
 class TestEveryFigureInEveryStyle:
-    def test_has_the_width_of_the_style(self, name: str, full: bool, style: str) -> None:
-        assert laid(name, style, full).figure.get_figwidth() == STYLES[style].width
+    def test_has_the_width_of_the_style(self, name: str, style: str) -> None:
+        assert laid(name, style).figure.get_figwidth() == STYLES[style].width
 
-    def test_has_no_text_under_six_points(self, name: str, full: bool, style: str) -> None:
-        assert laid(name, style, full).texts
-        assert small(laid(name, style, full)) == []
+    def test_has_no_text_under_six_points(self, name: str, style: str) -> None:
+        assert laid(name, style).texts
+        assert small(laid(name, style)) == []
 
-    def test_cuts_no_text_off(self, name: str, full: bool, style: str) -> None:
-        assert cut(laid(name, style, full)) == []
+    def test_cuts_no_text_off(self, name: str, style: str) -> None:
+        assert cut(laid(name, style)) == []
 
-    def test_sets_no_text_over_another(self, name: str, full: bool, style: str) -> None:
-        assert overlapping(laid(name, style, full)) == []
+    def test_sets_no_text_over_another(self, name: str, style: str) -> None:
+        assert overlapping(laid(name, style)) == []
 
-    def test_has_legends_that_cover_nothing(self, name: str, full: bool, style: str) -> None:
-        assert covered(laid(name, style, full)) == []
+    def test_has_legends_that_cover_nothing(self, name: str, style: str) -> None:
+        assert covered(laid(name, style)) == []
 
-    def test_keeps_every_panel_on_the_page(self, name: str, full: bool, style: str) -> None:
-        page = laid(name, style, full).figure.bbox.padded(PIXEL)
-        for axes in laid(name, style, full).figure.axes:
+    def test_keeps_every_panel_on_the_page(self, name: str, style: str) -> None:
+        page = laid(name, style).figure.bbox.padded(PIXEL)
+        for axes in laid(name, style).figure.axes:
             assert axes.bbox.width > 10.0
             assert axes.bbox.height > 10.0
             assert np.all(page.min <= axes.bbox.min)
@@ -144,6 +144,54 @@ class TestEveryFigureInEveryStyle:
 
 
 def test_iclr_is_laid_out_as_neurips() -> None:
-    from dataclasses import replace
-
     assert replace(STYLES["iclr"], name="neurips") == STYLES["neurips"]
+
+
+@pytest.fixture
+def page() -> Figure:
+    figure = Figure(figsize=(3.0, 2.0))
+    axes = figure.add_axes((0.2, 0.2, 0.7, 0.7))
+    axes.plot([0.0, 1.0], [0.0, 1.0], label="a line")
+    return figure
+
+
+def test_a_plain_page_has_no_faults(page: Figure) -> None:
+    assert faults(lay_out(page, "neurips")) == []
+
+
+def test_small_exponents_are_found(page: Figure) -> None:
+    page.axes[0].set_title("$x^{2^2}$", fontsize=8.6)
+    page.axes[0].set_xlabel("5.9 points", fontsize=5.9)
+    assert sorted(small(lay_out(page, "neurips"))) == ["$x^{2^2}$", "5.9 points"]
+
+
+def test_text_over_the_edge_is_found(page: Figure) -> None:
+    page.text(0.9, 0.99, "off the page")
+    assert cut(lay_out(page, "neurips")) == ["off the page"]
+
+
+def test_text_over_text_is_found(page: Figure) -> None:
+    page.axes[0].text(0.1, 0.8, "one")
+    page.axes[0].text(0.12, 0.8, "other")
+    assert overlapping(lay_out(page, "neurips")) == [("one", "other")]
+
+
+def test_crowded_tick_labels_are_found(page: Figure) -> None:
+    page.axes[0].set_xticks([0.0, 0.01], ["0.00", "0.01"])
+    assert overlapping(lay_out(page, "neurips")) == [("0.00", "0.01")]
+
+
+def test_tick_labels_out_of_view_are_not_minded(page: Figure) -> None:
+    page.axes[0].set_xticks([0.5, 2.0, 2.01])
+    page.axes[0].set_xlim(0.0, 1.0)
+    assert faults(lay_out(page, "neurips")) == []
+
+
+def test_legends_over_lines_and_text_are_found(page: Figure) -> None:
+    page.axes[0].text(0.75, 0.1, "text")
+    page.axes[0].legend(loc="lower right")
+    assert covered(lay_out(page, "neurips"))[0] == "text"
+    page.axes[0].legend(loc="upper left")
+    assert covered(lay_out(page, "neurips")) == []
+    page.axes[0].legend(loc="center")
+    assert covered(lay_out(page, "neurips")) == ["Line2D(a line)"]

@@ -71,5 +71,5 @@ def test_what_cannot_be_read_is_refused(setting: str, told: str) -> None:
 
 
 def test_a_parameter_of_no_figure_is_refused() -> None:
-    with pytest.raises(dyn.LindynError, match=r"None of these figures has the parameter kept; the nearest is keep\."):
-        overrides([entry_of("depth"), entry_of("masking")], ["kept=1"])
+    with pytest.raises(dyn.LindynError, match=r"None of these figures has the parameter imagess; the nearest is images\."):
+        overrides([entry_of("depth"), entry_of("masking")], ["imagess=1"])

@@ -290,8 +290,8 @@ def test_predictor_depth_delays_are_ratios_of_critical_times() -> None:
 
 def test_predictor_depth_delays_far_below_the_rounding_of_a_double() -> None:
     """At L = 2, M = 6 and epsilon 1e-12 the leading correction is 4e-36."""
-    drawing = drawn("predictor-depth", epsilon=1e-12, depth=(2,))
-    deepest = drawing.table.to_dataframe().query("objective == 'jepa' and predictor_depth == 6").set_index("kind")["delay"]
+    frame = table("predictor-depth", epsilon=1e-12, depth=(2,))
+    deepest = frame.query("objective == 'jepa' and predictor_depth == 6").set_index("kind")["delay"]
     assert deepest["leading"] == pytest.approx(4e-36, rel=1e-12)
     assert deepest["exact"] == pytest.approx(deepest["leading"], rel=1e-5)
 
