@@ -24,6 +24,10 @@ class ParameterError(LindynError):
         self.name, self.value, self.allowed = name, value, allowed
         super().__init__(self.sentence(name))
 
+    def __reduce__(self) -> tuple[type[ParameterError], tuple[str, str, str]]:
+        """The way to another process, on which the value goes as the text that is shown."""
+        return type(self), (self.name, str(self.value), self.allowed)
+
     def sentence(self, shown_name: str) -> str:
         """The message under another name for the parameter."""
         return f"{shown_name} is {self.value}; it must be {self.allowed}."

@@ -51,12 +51,12 @@ def draw(
     features = features if features is not None else dyn.Features(lam=[1.0, 0.85, 0.7, 0.6, 0.5], rho=[0.7, 1.1, 0.8, 1.2, 1.0])
     whole_number("seeds", seeds, 1, 10_000)
     settings = [Setting(OBJECTIVES[name](depth, predictor_depth), epsilon, fraction) for name in OBJECTIVES]
+    if all(np.all(predicted(one, features).status != dyn.Status.REACHED) for one in settings):
+        predicted(settings[0], features).require_reached()
     table = stacked(
         _run(setting, features, kind, number) for setting in settings for kind in start for number in range(seed, seed + seeds)
     )
     compared = _compared(table)
-    if compared.empty:
-        predicted(settings[0], features).require_reached()
     caption = (
         f"Simulated against predicted critical times (to {fraction:g} of the predicted asymptote) of those features that are"
         f" predicted to be learned, {compared['feature'].nunique()} of {len(features)},"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,9 +17,9 @@ from figures.style import COLOURS, MARKERS, NAMES, NEUTRAL, Style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLACES = {
+PLACES: dict[str, Callable[[float], dict[str, Any]]] = {
     "jepa": lambda gap: {"xytext": (0.0, gap), "ha": "center", "va": "bottom"},
-    "mae": lambda gap: {"xytext": (-gap, 0.0), "ha": "right", "va": "center"},
+    "mae": lambda gap: {"xytext": (-1.6 * gap, 0.3 * gap), "ha": "right", "va": "center"},
 }
 """Where the orders stand beside a point."""
 

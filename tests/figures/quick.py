@@ -53,8 +53,14 @@ def computed(name: str) -> Computed:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, place, keep)
         found = entry_of(name).draw(STYLES["neurips"], **QUICK[name])
-    (table, *rest) = given[0]
-    return Computed(found.table, found.caption, lambda style, other=None: draw(style, other or table, *rest))
+    first, *rest = given[0]
+
+    def picture(style: Style, table: Table | None) -> Figure:
+        other = table if table is None or isinstance(first, Table) else table.to_dataframe()
+        figure: Figure = draw(style, first if other is None else other, *rest)
+        return figure
+
+    return Computed(found.table, found.caption, picture)
 
 
 def quick(name: str, style: str = "neurips", *, table: Table | None = None) -> Figure:

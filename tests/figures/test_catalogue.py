@@ -114,7 +114,14 @@ def test_what_the_theory_refuses_a_figure_refuses(name: str, parameter: str) -> 
 
 
 @pytest.mark.parametrize("name", sorted(TABLES - {"map"}))
-def test_features_that_are_never_learned_are_refused_in_a_sentence(name: str) -> None:
+def test_features_that_are_never_learned_are_refused_before_a_network_is_trained(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def simulate(*_: object, **__: object) -> None:
+        raise AssertionError("trained a network first")
+
+    monkeypatch.setattr(dyn, "simulate", simulate)
+    monkeypatch.setattr(dyn.Experiment, "run", simulate)
     with pytest.raises(dyn.LindynError) as error:
         figures.draw(name, features=dyn.Features(lam=[-1.0, -0.5], sigma=1.0))
     assert str(error.value).endswith(".")

@@ -18,7 +18,7 @@ from matplotlib.transforms import Bbox
 from figures import NAMES, STYLES
 from tests.figures.quick import quick
 
-WIDTHS = ["neurips", "icml", pytest.param("icml-wide", marks=pytest.mark.slow), "talk"]
+WIDTHS = ["neurips", "icml", *(pytest.param(name, marks=pytest.mark.slow) for name in ("icml-wide", "talk"))]
 SMALLEST = 6.0
 PIXEL = 1.0
 
