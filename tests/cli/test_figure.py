@@ -16,6 +16,7 @@ from figures.parameters import shown
 from tests.cli.running import LINDYN, answered, process, refused, run, strict
 from tests.cli.test_process import imported
 from tests.figures.quick import QUICK, quick
+from tests.figures.test_gallery import current
 from tests.figures.test_layout import faults, lay_out
 
 FAST = ("spectrum", "--set", "max_depth=2")
@@ -344,12 +345,14 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Everything:
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_all_figures_are_made_in_time(everything: Everything) -> None:
     assert everything.total < 240.0
     assert everything.longest < 40.0
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_all_figures_have_all_files_and_none_is_large(everything: Everything) -> None:
     kinds = ("pdf", "svg", "png", "csv", "json")
     assert names(everything.folder) == sorted(f"{name}.{kind}" for name in NAMES for kind in kinds)
@@ -360,11 +363,25 @@ def test_all_figures_have_all_files_and_none_is_large(everything: Everything) ->
         assert strict((everything.folder / f"{name}.json").read_text(encoding="utf-8"))["figure"] == name
 
 
+def written(folder: Path, name: str) -> Table:
+    """The data of a figure as its file tells them."""
+    frame = pd.read_csv(folder / f"{name}.csv", low_memory=False, dtype={"feature": str})
+    return Table({column: frame[column].to_numpy() for column in frame})
+
+
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.parametrize("name", [name for name in NAMES if QUICK[name]])
 def test_figures_that_take_long_can_be_read_in_every_style(everything: Everything, name: str) -> None:
     """Drawn from their files alone, by their defaults; the others are laid out by theirs in the tests of layout."""
-    frame = pd.read_csv(everything.folder / f"{name}.csv", low_memory=False, dtype={"feature": str})
-    table = Table({column: frame[column].to_numpy() for column in frame})
+    table = written(everything.folder, name)
     for style in STYLES:
         assert faults(lay_out(quick(name, style, table=table), style)) == [], style
+
+
+@pytest.mark.slow
+@pytest.mark.timed
+@pytest.mark.parametrize("name", NAMES)
+def test_the_gallery_shows_every_figure_as_it_is_today(everything: Everything, name: str) -> None:
+    record = strict((everything.folder / f"{name}.json").read_text(encoding="utf-8"))
+    assert current(name, record["caption"], quick(name, table=written(everything.folder, name)))

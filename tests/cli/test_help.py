@@ -17,6 +17,7 @@ from tests.cli.running import LINDYN, answered, refused, run
 COMMANDS = sorted(main.commands)
 EXAMPLE = re.compile(r"(?:^|\$\(|: )\s*lindyn ((?:\"[^\"\n]*\"|[^|)\"\n])+)", re.MULTILINE)
 TAKES_LONG = {"verify"}
+"""Examples that take minutes; what they do is tested elsewhere in pieces."""
 
 
 def examples(command: click.Command) -> list[str]:
@@ -57,7 +58,7 @@ def test_every_command_shows_an_example(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [pytest.param(name, marks=pytest.mark.slow if name in TAKES_LONG else ()) for name in ("", *COMMANDS)]
+    "command", [pytest.param(name, marks=pytest.mark.exhaustive if name in TAKES_LONG else ()) for name in ("", *COMMANDS)]
 )
 def test_the_examples_run_as_they_stand(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

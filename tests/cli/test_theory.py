@@ -179,6 +179,7 @@ def test_a_closed_standard_error_is_silent(command: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_an_ending_that_names_no_format_is_told_before_the_work() -> None:
     begun = time.monotonic()
     assert refused("verify", "--output", "x.pdf").startswith("The ending of --output x.pdf names no format")

@@ -218,6 +218,7 @@ def test_fractional_exponents_and_irrational_coefficients_agree_with_quadrature(
 
 @pytest.mark.parametrize(("epsilon", "depth"), [("1e-12", 2), ("1e-300", 1), ("0.5", 64)])
 @pytest.mark.slow
+@pytest.mark.timed
 def test_extreme_starts_stay_fast(epsilon, depth):
     began = time.perf_counter()
     found = critical_time(terms_of(f"{JEPA} + 1e-305{DECAY}"), Setting(1, "0.99", epsilon, depth=depth))

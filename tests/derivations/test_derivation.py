@@ -31,6 +31,7 @@ def formula(derivation: Derivation, title: str, place: int = 0) -> Eq:
 @pytest.mark.parametrize("objective", ["jepa", "mae"])
 @pytest.mark.parametrize("depth", range(1, 11))
 @pytest.mark.slow
+@pytest.mark.timed
 def test_every_depth_is_derived_in_five_seconds(objective: str, depth: int) -> None:
     before = time.perf_counter()
     derivation = derive(objective, depth, 1)

@@ -228,6 +228,7 @@ def test_a_refusal_is_one_sentence_that_points_at_the_place(text, told):
     ids=lambda text: f"{text[:12]}-{len(text)}",
 )
 @pytest.mark.slow
+@pytest.mark.timed
 def test_adversarial_input_is_answered_at_once(text):
     began = time.perf_counter()
     outcome(text)
@@ -270,6 +271,7 @@ PIECES = st.sampled_from(
 @settings(max_examples=400)
 @given(st.one_of(st.text(max_size=60), st.text(string.printable, max_size=60), st.lists(PIECES, max_size=25).map("".join)))
 @pytest.mark.slow
+@pytest.mark.timed
 def test_any_text_is_a_loss_or_a_sentence(text):
     began = time.perf_counter()
     found = outcome(text)

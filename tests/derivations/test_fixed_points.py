@@ -226,6 +226,7 @@ def test_terms_of_undecided_sign_say_what_is_certain():
 
 @pytest.mark.parametrize("expression", [(1 + u) ** 140 - 500 * u, u**397 - 3 * u**200 + u**2 / 9], ids=["dense", "sparse"])
 @pytest.mark.slow
+@pytest.mark.timed
 def test_the_largest_polynomials_are_isolated_in_seconds(expression):
     rate = rate_of(expression.expand())
     began = time.perf_counter()

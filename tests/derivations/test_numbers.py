@@ -97,6 +97,7 @@ def test_numbers_name_the_depth_that_is_missing():
 @pytest.mark.parametrize("depth", [50, 120, 190, 1000])
 @pytest.mark.parametrize("loss", [f"0.5*({JEPA}) + 0.5*({MAE})", f"{JEPA} + 0.01{DECAY}"], ids=["mixture", "decay"])
 @pytest.mark.slow
+@pytest.mark.timed
 def test_a_loss_outside_the_family_is_derived_in_seconds_at_any_depth(loss, depth):
     began = time.perf_counter()
     derivation = derive_loss(loss, depth, 7)
@@ -145,6 +146,7 @@ def test_irrational_coefficients_leave_partial_fractions_out_and_numbers_in():
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_too_many_terms_leave_partial_fractions_out():
     began = time.perf_counter()
     repeated = derive_loss("-lam*u*sg(u*(1 - u/rho)**12)", 1)

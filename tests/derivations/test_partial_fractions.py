@@ -145,6 +145,7 @@ def test_absolute_values_carry_the_antiderivative_beyond_the_first_fixed_point(s
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_symbolic_partial_fractions_stay_fast_in_depth():
     rate = polynomial(terms_of(f"{JEPA} + 0.01{DECAY}"), at(8))
     began = time.perf_counter()

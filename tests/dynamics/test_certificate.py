@@ -69,7 +69,7 @@ def test_enclosures_contain_the_quadrature_over_the_whole_ranges() -> None:
     assert_all_enclose(random_points(seed=8, count=300))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_enclosures_contain_the_quadrature_at_5000_points() -> None:
     assert_all_enclose(random_points(seed=9, count=5000))
 

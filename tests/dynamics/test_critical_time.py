@@ -71,7 +71,7 @@ def test_time_agrees_with_quadrature_over_the_whole_ranges() -> None:
     assert_agrees_with_quadrature(random_points(seed=1, count=300))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_time_agrees_with_quadrature_at_20000_points() -> None:
     assert_agrees_with_quadrature(random_points(seed=2, count=20_000))
 
@@ -367,6 +367,7 @@ def test_what_is_not_a_number_is_refused_by_name(name: str, bad: object) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_absurd_parameters_end_at_once() -> None:
     start = clock.perf_counter()
     for objective in (jepa(64), jepa(64, 8), mae(64), mae(64, 8), jepa(1, 8), mae(1, 8)):

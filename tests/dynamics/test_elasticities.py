@@ -30,7 +30,7 @@ def test_elasticities_are_the_derivatives_of_the_time() -> None:
         assert_matches_differentiation(point)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_elasticities_are_the_derivatives_of_the_time_at_2000_points() -> None:
     for point in random_points(seed=7, count=2000):
         assert_matches_differentiation(point)

@@ -193,6 +193,7 @@ def test_a_search_cut_short_says_so_and_has_not_gone_uphill(monkeypatch: pytest.
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_512_directions_are_within_reach() -> None:
     generator = np.random.default_rng(2)
     factor = generator.standard_normal((512, 2000)) * np.arange(1, 513)[:, None] ** -0.5

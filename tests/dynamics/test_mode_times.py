@@ -133,6 +133,7 @@ def test_more_covariance_is_learned_earlier(regime: Regime) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 2, 3, 5])
+@pytest.mark.timed
 def test_a_thousand_teachers_at_once(depth: int) -> None:
     rng = np.random.default_rng(1)
     features, rates = (

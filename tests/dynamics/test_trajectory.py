@@ -86,7 +86,7 @@ def test_amplitude_undoes_time_over_the_whole_ranges() -> None:
         assert_amplitude_undoes_time(point)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_amplitude_undoes_time_at_10000_points() -> None:
     for point in random_points(seed=4, count=10_000, resolved=True):
         assert_amplitude_undoes_time(point)
@@ -477,6 +477,7 @@ def test_a_million_amplitudes_of_growing_features_are_exact(objective: Objective
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_a_million_amplitudes_come_five_times_faster_than_by_root_finding() -> None:
     """Against SciPy's vectorised bracketing root finder on the written-out time of JEPA, L = 2, M = 1."""
     rng = np.random.default_rng(2)
