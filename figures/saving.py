@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from io import BytesIO
@@ -52,19 +53,15 @@ class Order:
         LindynError
             Whatever the figure refuses, told with its name; or if LaTeX was asked for and fails.
         """
-        drawing = self.entry.draw(self.style, features=self.features, **(self.parameters or {}))
-        pictures = {f"{self.entry.name}.{kind}": self._picture(drawing, kind) for kind in self.formats}
+        with _told_by_latex(self.style):
+            drawing = self.entry.draw(self.style, features=self.features, **(self.parameters or {}))
+            pictures = {f"{self.entry.name}.{kind}": self._picture(drawing, kind) for kind in self.formats}
         return pictures | {f"{self.entry.name}.csv": _data(drawing), f"{self.entry.name}.json": self._record(drawing)}
 
     def _picture(self, drawing: Drawing, kind: str) -> bytes:
         stream = BytesIO()
         with self.style.context():
-            try:
-                drawing.figure.savefig(stream, format=kind, **FORMATS[kind](self.entry.title))
-            except RuntimeError as error:
-                if not self.style.latex:
-                    raise
-                raise LindynError(f"LaTeX could not set the text: {str(error).splitlines()[0]}; leave --latex out.") from None
+            drawing.figure.savefig(stream, format=kind, **FORMATS[kind](self.entry.title))
         return stream.getvalue()
 
     def _record(self, drawing: Drawing) -> bytes:
@@ -81,6 +78,17 @@ class Order:
             "made_with": {name: version(name) for name in ("lindyn", "matplotlib", "numpy", "scipy")},
         }
         return (json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+@contextmanager
+def _told_by_latex(style: Style) -> Iterator[None]:
+    """Turn what LaTeX complains of, where it was asked for, into a `LindynError`."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not style.latex:
+            raise
+        raise LindynError(f"LaTeX could not set the text: {str(error).splitlines()[0]}; leave --latex out.") from None
 
 
 def write(files: Mapping[str, bytes], folder: str | Path) -> list[Path]:

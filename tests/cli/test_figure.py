@@ -326,6 +326,14 @@ def test_a_terminal_is_shown_the_progress_and_a_pipe_is_not(tmp_path: Path) -> N
     assert done.stdout.decode().splitlines() == paths(tmp_path, "spectrum", "pdf")
 
 
+@pytest.mark.parametrize("name", ["spectrum", "greedy"])
+def test_without_latex_its_option_is_refused_in_a_sentence(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether text is measured while the figure is drawn, or set when it is saved."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path / "fresh"))
+    assert refused("figure", name, "--latex", "--output-dir", tmp_path).startswith("LaTeX could not set the text: ")
+
+
 class Everything(NamedTuple):
     """The files of all figures, and how long they took, in seconds."""
 
