@@ -1,0 +1,78 @@
+"""How far the modes that are learned from n images and m views of each are off, to first order in 1/n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from dynamics.checks import whole_number
+from dynamics.errors import ParameterError
+from dynamics.features import FloatArray
+
+
+@dataclass(frozen=True)
+class AlignmentError:
+    """1 - alignment of the leading modes of whitened views with the true ones: (a + b/m + c/(m (m - 1))) / n.
+
+    Attributes
+    ----------
+    images, views, pairs
+        a, b and c: what images, views and pairs of views contribute.
+    """
+
+    images: float
+    views: float
+    pairs: float
+
+    def expected(self, images: int, views: int) -> float:
+        """Expected error with n images and m views of each; right to first order in 1/n."""
+        n, m = whole_number("images", images, 1), whole_number("views", views, 2)
+        return (self.images + self.views / m + self.pairs / (m * (m - 1))) / n
+
+    @property
+    def best_views(self) -> float:
+        """Views m at which the error is least for a fixed budget n m: 1 + sqrt(c / a); it need not be whole."""
+        return 1.0 + sqrt(self.pairs / self.images)
+
+
+def alignment_error(rho: npt.ArrayLike, width: int) -> AlignmentError:
+    """The error of the ``width`` modes of largest rho.
+
+    Parameters
+    ----------
+    rho
+        Regression coefficient between whitened views, the eigenvalues of the kernel, in (0, 1).
+
+    Raises
+    ------
+    ParameterError
+        If ``width`` does not leave at least one mode, or the modes on either side of it tie.
+    """
+    values = np.sort(np.array(rho, dtype=np.float64))[::-1]
+    if values.ndim != 1 or not ((values > 0.0) & (values < 1.0)).all():
+        raise ParameterError("rho", rho, "a list of numbers between 0 and 1")
+    d = whole_number("width", width, 1, len(values) - 1)
+    if values[d - 1] == values[d]:
+        raise ParameterError("width", width, f"one that does not part modes of equal rho, {values[d]:g}")
+    k, j = values[:d, None], values[None, d:]
+    noise_k, noise_j, gap = 1.0 - k, 1.0 - j, (k - j) ** 2
+    images = noise_k**2 * j * k / gap
+    views = (noise_k**2 * (j * noise_k + k * noise_j) + k**2 * noise_j * noise_k) / gap
+    pairs = noise_j * noise_k / gap
+    return AlignmentError(*(float(part.sum() / d) for part in (images, views, pairs)))
+
+
+def estimate_variance(covariance: npt.ArrayLike, noise: npt.ArrayLike, *, images: int, views: int) -> FloatArray:
+    """Variance of the all-pairs estimate of the cross-view covariance of modes j and k, j != k, shape ``(modes, modes)``.
+
+    ``covariance`` is lam and ``noise`` sigma^2 (1 - rho) of every mode; the diagonal of the result means nothing and is nan.
+    """
+    n, m = whole_number("images", images, 1), whole_number("views", views, 2)
+    lam, nu = np.array(covariance, dtype=np.float64), np.array(noise, dtype=np.float64)
+    mixed = np.outer(lam, nu)
+    variance: FloatArray = (np.outer(lam, lam) + (mixed + mixed.T) / m + np.outer(nu, nu) / (m * (m - 1))) / n
+    np.fill_diagonal(variance, np.nan)
+    return variance

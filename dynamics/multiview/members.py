@@ -1,0 +1,79 @@
+"""Losses whose modes have closed forms, each as the law of its modes' energies.
+
+A new loss of these kinds is a function here: how its rates follow from the strengths of the features.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from dynamics.checks import check_positive
+from dynamics.errors import ParameterError
+from dynamics.features import FloatArray
+from dynamics.multiview.bistable import Bistable
+from dynamics.multiview.logistic import Logistic
+
+
+def barlow_twins(strength: npt.ArrayLike) -> Logistic:
+    """Linear Barlow Twins of full orthogonality, beta = 1 (Simon et al. 2023): share of a unit variance, gamma s^2.
+
+    The weight's singular value s tends to gamma^(-1/2), and the half time from s_0 is -ln(gamma s_0^2) / (8 gamma) for a small
+    start.
+    """
+    gamma = _column("strength", strength)
+    return Logistic(8.0 * gamma, np.ones_like(gamma))
+
+
+def penalised(kappa: npt.ArrayLike, beta: float) -> Logistic:
+    """Invariance plus beta times a penalty on the covariance: energy of a mode of invariance eigenvalue kappa.
+
+    It tends to 1 - kappa / (2 beta); a mode is alive only if beta exceeds kappa / 2, whatever the width.
+    """
+    check_positive("beta", beta)
+    level = 1.0 - _column("kappa", kappa) / (2.0 * beta)
+    return Logistic(8.0 * beta * level, np.where(level > 0.0, level, 1.0))
+
+
+def spectral_contrastive(strength: npt.ArrayLike) -> Logistic:
+    """Spectral contrastive loss (HaoChen et al. 2021): the energy of a mode tends to its strength."""
+    gamma = _column("strength", strength)
+    return Logistic(8.0 * gamma, np.where(gamma > 0.0, gamma, 1.0))
+
+
+def two_layers(strength: npt.ArrayLike) -> Logistic:
+    """A supervised network of two layers on whitened input (Saxe et al. 2014): the mode of the product of the layers."""
+    gamma = _column("strength", strength)
+    return Logistic(2.0 * gamma, np.where(gamma > 0.0, gamma, 1.0))
+
+
+def byol(noise: npt.ArrayLike, decay: float) -> Bistable:
+    """Linear BYOL with a trained predictor and weight decay (Tian et al. 2021): the predictor's eigenvalue p.
+
+    On the invariant line of the student and a teacher that is the student itself. ``noise`` is the variance that augmentation
+    adds to unit input.
+    """
+    variance = _column("noise", noise)
+    return Bistable(np.ones_like(variance), 1.0 + variance, _decay(decay, variance))
+
+
+def direct_copy(noise: npt.ArrayLike, decay: float) -> Bistable:
+    """DirectCopy, a predictor set to the covariance of the representation (Wang et al. 2021): the energy of a mode.
+
+    Weight decay keeps modes that augmentation leaves alone and kills those it shakes, from 1 / (4 (1 + noise)) on.
+    """
+    variance = _column("noise", noise)
+    return Bistable(np.full_like(variance, 2.0), 1.0 + variance, _decay(decay, variance))
+
+
+def _decay(decay: float, alike: FloatArray) -> FloatArray:
+    if not (np.isfinite(decay) and decay >= 0.0):
+        raise ParameterError("decay", decay, "a finite number, at least 0")
+    return np.full_like(alike, decay)
+
+
+def _column(name: str, values: npt.ArrayLike) -> FloatArray:
+    column = np.atleast_1d(np.array(values, dtype=np.float64))
+    if column.ndim != 1 or not np.isfinite(column).all():
+        raise ParameterError(name, values, "a list of finite numbers")
+    return column
