@@ -37,11 +37,15 @@ def mode_strengths(features: Features, *, kernel: str = "cross-view", views: int
     Raises
     ------
     ParameterError
-        If there is no such kernel, or fewer than two views.
+        If there is no such kernel, fewer than two views, or a rho beyond 1, which exchangeable views cannot have.
     """
     if kernel not in KERNELS:
         raise ParameterError("kernel", kernel, f"one of {', '.join(KERNELS)}")
-    return KERNELS[kernel](features, whole_number("views", views, 2))
+    whole_number("views", views, 2)
+    largest = features.rho[np.argmax(np.abs(features.rho))]
+    if abs(largest) > 1.0:
+        raise ParameterError("rho", largest, "between -1 and 1, as views of one image vary alike")
+    return KERNELS[kernel](features, views)
 
 
 def reversal(first: Features, second: Features) -> float:
