@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from figures.saving import Order
 
 
+COMMON = """depth and predictor_depth are the layers of the encoder and of the predictor or decoder, epsilon is the amplitude
+of the encoder product at the start, and fraction the share of the asymptote that counts as learned, as for critical-time.
+"""
+
+
 def _names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     from figures.catalogue import NAMES
 
@@ -170,4 +175,5 @@ def _described(entries: Sequence[Entry]) -> str:
     """Some figures in full."""
     from figures.parameters import shown
 
-    return "\n".join(f"{entry.name}: {entry.description}\n\nDefaults: {shown(entry.parameters)}\n" for entry in entries)
+    told = [f"{entry.name}: {entry.description}\n\nDefaults: {shown(entry.parameters)}\n" for entry in entries]
+    return "\n".join([*told, COMMON])

@@ -58,9 +58,13 @@ def draw(
         Values of rho and of the weight decay on the lines, and at which a network is trained.
     """
     check_positive("rho", rho)
+    check_positive("epsilon", epsilon)
+    objective = dyn.jepa(depth)
+    for start in predictor_start:
+        if not start > epsilon ** (1.0 / depth):
+            raise dyn.ParameterError("predictor_start", start, "above epsilon^(1/depth), the layers of the encoder")
     whole_number("points", points, 2, 10_000)
     whole_number("networks", networks, 1, 100)
-    objective = dyn.jepa(depth)
     fold = float(dyn.weight_decay_fold(objective, dyn.Features(lam=1.0, rho=rho))[0])
     parts = [
         _ends(Setting(objective, epsilon, 0.5), kind, features, dyn.Regime(predictor_start=start), "predictor_start")
@@ -78,13 +82,13 @@ def draw(
     table = stacked(parts)
     layer = epsilon ** (1.0 / depth)
     lost = ", ".join(f"{np.sqrt(max(start**2 - layer**2, 0.0)):.3g} (v0 = {start:g})" for start in predictor_start)
-    fading = ", ".join(f"{min(_unheld(objective, rho, start), fold):.3g} (epsilon = {start:g})" for start in decay_epsilon)
+    fading = ", ".join(f"{_unheld(objective, rho, start, fold):.3g} (epsilon = {start:g})" for start in decay_epsilon)
     caption = (
         f"Amplitude at the end under JEPA, depth {depth}, predictor depth 1, lambda 1. Lines: mode equations; circles: the"
         f" real network ({_agreement(table)}). Unbalanced start, epsilon {epsilon:g}: a predictor layer that starts at v0"
         f" loses every feature of rho below {lost}, the root of v0^2 - epsilon^(2/L). Weight decay, rho {rho:g}: the feature"
-        f" is lost from {fading} on, where it decays at the start faster than it grows, and from any start above {fold:.3g},"
-        " where the two fixed points meet (dotted). Circles near 0 are lost."
+        f" is lost from a decay of {fading} on, and from any start at decays above {fold:.3g}, where the two fixed points meet"
+        " (dotted)."
     )
     return Drawing(_picture(style, table, fold), table, caption)
 
@@ -103,9 +107,10 @@ def _range_of_decay(fold: float, points: int, networks: int) -> list[tuple[str, 
 
 
 def _ends(setting: Setting, kind: str, features: dyn.Features, regime: dyn.Regime, cause: str) -> Table:
-    find = {"predicted": _predicted, "simulated": _simulated}[kind]
-    end = find(setting, features, regime)
-    return rows(kind, setting, features, {"final_amplitude": end[:, None]}, cause=cause, value=getattr(regime, cause))
+    predicted = _predicted(setting, features, regime)
+    end = predicted if kind == "predicted" else _simulated(setting, features, regime)
+    columns = {"final_amplitude": end[:, None], "predicted_amplitude": predicted[:, None]}
+    return rows(kind, setting, features, columns, cause=cause, value=getattr(regime, cause))
 
 
 def _predicted(setting: Setting, features: dyn.Features, regime: dyn.Regime) -> FloatArray:
@@ -120,22 +125,19 @@ def _simulated(setting: Setting, features: dyn.Features, regime: dyn.Regime) -> 
     return dyn.simulate(setting.objective, features, until=until, points=2, **how).amplitude
 
 
-def _unheld(objective: dyn.Objective, rho: float, epsilon: float) -> float:
-    """Weight decay from which on a balanced feature of lambda 1 shrinks at the start."""
-    layer = epsilon ** (1.0 / objective.depth)
-    return float(layer ** (objective.a - 1) * (1.0 - layer**objective.b / rho))
+def _unheld(objective: dyn.Objective, rho: float, epsilon: float, fold: float) -> float:
+    """Weight decay from which on a balanced feature of lambda 1 is lost: from below the peak of its rate it must grow."""
+    layer, a, b = epsilon ** (1.0 / objective.depth), objective.a, objective.b
+    peak = (rho * (a - 1) / (a - 1 + b)) ** (1.0 / b)
+    return fold if layer >= peak else float(layer ** (a - 1) * (1.0 - layer**b / rho))
 
 
 def _agreement(table: Table) -> str:
     """How far the networks end from the mode equations."""
     frame = table.to_dataframe()
-    gaps = [0.0]
-    for (cause, value, epsilon), shown in groups(frame[frame["kind"] == "simulated"], "cause", "value", "epsilon"):
-        features = dyn.Features(lam=shown["lambda"], rho=shown["rho"])
-        setting = Setting(dyn.jepa(int(shown["depth"].iloc[0])), epsilon, 0.5)
-        end = _predicted(setting, features, dyn.Regime(**{cause: value}))
-        gaps += np.abs(shown["final_amplitude"] - end)[end > 0.0].tolist()
-    return f"within {bound(max(gaps))} where the feature is held"
+    held = frame[(frame["kind"] == "simulated") & (frame["predicted_amplitude"] > 0.0)]
+    gap = np.abs(held["final_amplitude"] - held["predicted_amplitude"]).max() if len(held) else 0.0
+    return f"within {bound(float(gap))} where the feature is held; crosses: lost"
 
 
 def _picture(style: Style, table: Table, fold: float) -> Figure:
@@ -153,7 +155,8 @@ def _picture(style: Style, table: Table, fold: float) -> Figure:
             axes.set(title=TITLES[cause], xlabel=label, ylabel="final amplitude $w$")
             axes.set_ylim(top=1.35 * axes.get_ylim()[1])
             axes.legend(loc="upper center", ncols=2, handlelength=1.4, columnspacing=0.8)
-        legend_below(figure, [("mode equation", {}), ("network", {"linestyle": "none", "marker": "o"})])
+        marks = [(label, {"linestyle": "none", "marker": marker}) for label, marker in (("network", "o"), ("lost", "x"))]
+        legend_below(figure, [("mode equation", {}), *marks])
     return figure
 
 
@@ -163,4 +166,6 @@ def _draw_ends(axes: Axes, frame: pd.DataFrame, along: str, by: str, symbol: str
     for (value, shown), dashes, colour in zip(parts, DASH_CYCLE, shades(COLOURS["jepa"], len(parts)), strict=False):
         line, network = (shown[shown["kind"] == kind] for kind in ("predicted", "simulated"))
         axes.plot(line[along], line["final_amplitude"], color=colour, linestyle=dashes, label=f"${symbol}={value:g}$")
-        axes.plot(network[along], network["final_amplitude"], color=colour, linestyle="none", marker="o")
+        held = network["predicted_amplitude"] > 0.0
+        for part, marker in ((network[held], "o"), (network[~held], "x")):
+            axes.plot(part[along], part["final_amplitude"], color=colour, linestyle="none", marker=marker)

@@ -51,7 +51,7 @@ def draw(
     table = _windows(pair, depths, predictor_depth, fraction)
     caption = (
         f"Starts epsilon for which the feature of lambda {pair.lam[0]:g}, rho {pair.rho[0]:g} is learned (reaches"
-        f" {fraction:g} of its asymptote) before that of lambda {pair.lam[1]:g}, rho {pair.rho[1]:g}, against the depth of"
+        f" {fraction} of its asymptote) before that of lambda {pair.lam[1]:g}, rho {pair.rho[1]:g}, against the depth of"
         " the encoder; predictor depth"
         f" {predictor_depth}. " + " ".join(_told(table, name) for name in OBJECTIVES) + " Below every window lambda decides."
     )

@@ -51,11 +51,15 @@ def draw(
     """
     depths = range(1, whole_number("max_depth", max_depth, 2, 64) + 1)
     features = dyn.Features(lam=1.0, rho=rho)
+    if len(set(rho)) < 2:
+        raise dyn.ParameterError("rho", ", ".join(map(str, rho)), "at least two different values")
     table = stacked(
         _times(Setting(objective(depth, predictor_depth), epsilon, fraction), features)
         for objective in (dyn.jepa, dyn.mae)
         for depth in depths
     )
+    if not np.isfinite(table.columns["time"]).all():
+        raise dyn.ParameterError("epsilon", epsilon, "large enough for a double to hold the times at every depth")
     slower = _slower(table)
     if len(slower) < 2:
         raise dyn.LindynError("From this start features are learned at once at every depth; lower epsilon.")
@@ -64,7 +68,7 @@ def draw(
         for objective, ratio in slower.items()
     )
     caption = (
-        f"Critical time (to {fraction:g} of the asymptote) against the depth of the encoder for features of equal lambda = 1,"
+        f"Critical time (to {fraction} of the asymptote) against the depth of the encoder for features of equal lambda = 1,"
         f" epsilon {epsilon:g}, predictor depth {predictor_depth}; darker means larger rho. Circles: exact. Lines: all terms"
         " of the expansion for a small start. Dotted: its dominant term alone, which does not depend on rho. Last panel: how"
         f" many times as long the lowest rho takes as the highest, where both start below their thresholds: {told}."

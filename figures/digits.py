@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     IntArray = npt.NDArray[np.intp]
 
-LABELS = {"exact": "theory of features that do not mix", "network": "network trained on the digits"}
+LABELS = {"exact": "theory of features that do not mix", "network": "network trained on the images"}
 END = 1.4
 """How many times the last of the critical times the curves are followed."""
 
@@ -73,12 +73,13 @@ def draw(
         told.append(f"{NAMES[setting.objective.name]}: {_agreement(setting, found, first, run)}")
     basis = found.basis
     caption = (
-        f"The first {count} features of {basis.moments.count} images that networks of depth {depth}, predictor depth"
+        f"The first features of {basis.moments.count} images that networks of depth {depth}, predictor depth"
         f" {predictor_depth}, epsilon {epsilon:g} learn; pixels of x are seen with probability {keep:g}, y is the whole"
-        f" image. Images: directions of the features, with the predicted critical time (to {fraction:g} of the asymptote)."
+        f" image. Images: directions of the features, with the predicted critical time (to {fraction} of the asymptote)."
         " Broad: the exact curve of features that do not mix; thin: the real network, the diagonal of (W'W)^(1/2) over the"
         f" predicted asymptote; ticks: predicted critical times; darker is earlier. {' '.join(told)} Off-diagonal share of"
-        f" Sxx {basis.input_off_diagonal:.2g}, commutator {basis.commutator:.2g}."
+        f" Sxx {basis.input_off_diagonal:.2g}, commutator {basis.commutator:.2g}: a feature that falls back mixes"
+        " with those learned later."
     )
     table = stacked(parts)
     return Drawing(_picture(style, table), table, caption)

@@ -54,7 +54,7 @@ def draw(
         for epsilon in epsilons
     )
     caption = (
-        f"Relative error of the expansion of the critical time (to {fraction:g} of the asymptote) for a small start, against"
+        f"Relative error of the expansion of the critical time (to {fraction} of the asymptote) for a small start, against"
         f" epsilon; rho {rho:g}, predictor depth {predictor_depth}; darker means deeper (depth"
         f" {', '.join(map(str, depth))}). Dotted: the dominant term alone. Lines: all terms."
     )

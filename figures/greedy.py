@@ -9,7 +9,7 @@ import numpy as np
 
 import dynamics as dyn
 from dynamics.checks import check_positive, whole_number
-from dynamics.grid import Setting
+from dynamics.grid import OBJECTIVES, Setting
 from dynamics.table import Table, stacked
 from figures.drawing import Drawing
 from figures.plotting import draw_curves, draw_ticks, features_of, label_outside, share_axis
@@ -25,7 +25,7 @@ TITLES = {
     "opposed": r"$\lambda$ up, $\rho$ down",
 }
 DEPTHS = range(1, 33)
-"""Depths at which the caption may say how far JEPA's order is inverted."""
+"""Depths at which the caption may say how far the order is inverted."""
 
 
 def draw(
@@ -62,7 +62,7 @@ def draw(
     caption = (
         f"Amplitude over its asymptote against time for JEPA and MAE, depth {depth}, predictor depth"
         f" {predictor_depth}, epsilon {epsilon:g}. Exact curves; ticks are the critical times, at which a feature reaches"
-        f" {fraction:g} of its asymptote."
+        f" {fraction} of its asymptote."
     )
     if features is None:
         caption += " Darker means larger lambda, or larger rho where rho alone varies. " + _inversion(
@@ -77,6 +77,10 @@ def _scenarios(lowest: float, highest: float, weakest: float, count: int) -> dic
     for name, value in (("lowest", lowest), ("highest", highest), ("weakest", weakest)):
         check_positive(name, value)
     whole_number("count", count, 2, 100)
+    if not lowest < highest:
+        raise dyn.ParameterError("highest", highest, f"above lowest, {lowest:g}")
+    if not weakest < 1.0:
+        raise dyn.ParameterError("weakest", weakest, "below 1, the largest lambda")
     rising, lam = np.linspace(lowest, highest, count), np.linspace(weakest, 1.0, count)
     return {
         "lambda": dyn.Features(lam=lam, rho=1.0),
@@ -91,27 +95,29 @@ def _panel(setting: Setting, features: dyn.Features, scenario: str) -> Table:
 
 
 def _inversion(features: dyn.Features, predictor_depth: int, epsilon: float, fraction: float) -> str:
-    """At which depths JEPA follows rho throughout, or in part, where lambda and rho are opposed."""
-    complete, partial, last = [], [], 0
-    for depth in DEPTHS:
-        found = dyn.critical_times(dyn.jepa(depth, predictor_depth), features, epsilon=epsilon, fraction=fraction)
-        if not np.all(found.status == dyn.Status.REACHED):
-            break
-        last, later = depth, np.diff(found.log10_time) > 0.0
-        if later.all():
-            complete.append(depth)
-        elif later.any():
-            partial.append(depth)
-    told = " and ".join(
-        f"{text} at {_depths(depths)}" for text, depths in (("complete", complete), ("partial", partial)) if depths
-    )
-    return (
-        f"Where lambda rises while rho falls, MAE learns by lambda; JEPA's inversion of that order is {told or 'absent'}, of"
-        f" the depths up to {last}, at which every feature starts below its threshold."
-    )
+    """At which depths each objective follows rho throughout, or in part, where lambda and rho are opposed."""
+    told = []
+    for name, make in OBJECTIVES.items():
+        complete, partial, last = [], [], 0
+        for depth in DEPTHS:
+            found = dyn.critical_times(make(depth, predictor_depth), features, epsilon=epsilon, fraction=fraction)
+            if not np.all(found.status == dyn.Status.REACHED):
+                break
+            last, later = depth, np.diff(found.log10_time) > 0.0
+            if later.all():
+                complete.append(depth)
+            elif later.any():
+                partial.append(depth)
+        kinds = (("complete", complete), ("partial", partial))
+        inverted = " and ".join(f"{kind} at {_depths(depths)}" for kind, depths in kinds if depths)
+        told.append(f"{NAMES[name]}'s is {inverted or 'absent'} (depths up to {last} compared)")
+    return f"Where lambda rises while rho falls, the inversion of the order of lambda: {'; '.join(told)}."
 
 
 def _depths(depths: Sequence[int]) -> str:
+    """Depths in words: a run of three or more by its ends."""
+    if len(depths) > 2 and depths[-1] - depths[0] == len(depths) - 1:
+        return f"depths {depths[0]} to {depths[-1]}"
     named = ", ".join(map(str, depths))
     return f"depth {named}" if len(depths) == 1 else f"depths {named}"
 

@@ -58,7 +58,7 @@ def draw(
     )
     compared = _compared(table)
     caption = (
-        f"Simulated against predicted critical times (to {fraction:g} of the predicted asymptote) of those features that are"
+        f"Simulated against predicted critical times (to {fraction} of the predicted asymptote) of those features that are"
         f" predicted to be learned, {compared['feature'].nunique()} of {len(features)},"
         f" in networks of {depth} encoder and {predictor_depth} predictor layers, epsilon {epsilon:g}, gradient flow from"
         f" {seeds} random starts each: orthogonal layers with a predictor that is aligned with them or not, and Gaussian"

@@ -64,13 +64,14 @@ def draw(
     tables = [_times("grid", setting, dyn.Features(lam=lam, rho=rho)) for setting in settings]
     if features is not None:
         tables += [_times("feature", setting, features) for setting in settings]
+    table = stacked(tables)
+    crossed = ", ".join(f"{value:g}" for value in SIGMA_SQUARED if smallest / largest < value < largest / smallest)
     caption = (
         "Critical time in the plane of lambda and rho, in units of that of lambda = rho = 1 (colour; contours a fifth of a"
-        f" power of 2 apart), epsilon {epsilon:g}, fraction {fraction:g}, predictor depth {predictor_depth}. Dotted: lines of"
-        f" equal sigma, sigma^2 = {', '.join(f'{value:g}' for value in SIGMA_SQUARED)} from the top left. White: learned from"
-        " the start." + _tilts(settings)
+        f" power of 2 apart), epsilon {epsilon:g}, fraction {fraction}, predictor depth {predictor_depth}. Dotted: lines of"
+        f" equal sigma, sigma^2 = {crossed or 'none'} from the top left.{_remarks(table, features, smallest, largest)}"
+        + _tilts(settings)
     )
-    table = stacked(tables)
     return Drawing(_picture(style, table), table, caption)
 
 
@@ -79,6 +80,16 @@ def _times(kind: str, setting: Setting, features: dyn.Features) -> Table:
     unit.require_reached()
     table = critical(setting, features).columns
     return Table(table | {"kind": np.full(len(features), kind), "relative_time": table["time"] / unit.time[0]})
+
+
+def _remarks(table: Table, features: dyn.Features | None, smallest: float, largest: float) -> str:
+    """What is white, and how many of the features given are on the map."""
+    times = np.asarray(table.columns["time"])[np.asarray(table.columns["kind"]) == "grid"]
+    white = " White areas: learned from the start." if (times == 0.0).any() else ""
+    if features is None:
+        return white
+    inside = [(smallest <= values) & (values <= largest) for values in (features.lam, features.rho)]
+    return f"{white} Dots: the features given, {int(np.logical_and(*inside).sum())} of {len(features)} on the map."
 
 
 def _tilts(settings: Sequence[Setting]) -> str:

@@ -58,8 +58,8 @@ def draw(
     caption = (
         f"Masked pixels: {count} features, eigenvalues {model.eigenvalues.max():.3g} to {model.eigenvalues.min():.3g}, {kept};"
         f" {(features.lam > 0.0).sum()} of them have a positive lambda. {how(depth, predictor_depth, epsilon)} {images} images,"
-        f" masks averaged over exactly. {DRAWN} Lambda and rho rise together with the eigenvalue, so JEPA and MAE should rank"
-        f" alike; {_agreement(settings, features)}. {outcome(table, 'jepa')} {outcome(table, 'mae')}"
+        f" masks averaged over exactly. {DRAWN} {_together(features)};"
+        f" {_agreement(settings, features)}. {outcome(table, 'jepa')} {outcome(table, 'mae')}"
         f" {departure(model, data)}"
     )
     return Drawing(picture(style, table), table, caption)
@@ -73,3 +73,11 @@ def _agreement(settings: Sequence[Setting], features: dyn.Features) -> str:
         for one in settings
     }
     return "their exact orders agree" if len(orders) == 1 else "from this start their exact orders differ"
+
+
+def _together(features: dyn.Features) -> str:
+    """What becomes of lambda and rho along the eigenvalues."""
+    order = np.argsort(features.lam, kind="stable")
+    if (np.diff(features.lam[order]) > 0.0).all() and (np.diff(features.rho[order]) > 0.0).all():
+        return "Lambda and rho rise together with the eigenvalue, so JEPA and MAE should rank alike"
+    return "Lambda and rho do not both rise with the eigenvalue"

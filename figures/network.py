@@ -63,7 +63,7 @@ def draw(
     caption = (
         f"Amplitude over its asymptote of a network of {depth} encoder and {predictor_depth} predictor layers,"
         f" {len(features)} x {len(features)} matrices from a start that is {start}, epsilon {epsilon:g}, learning rate"
-        f" {learning_rate:g}; darker means larger lambda. Ticks: exact critical times, to {fraction:g} of the asymptote."
+        f" {learning_rate:g}; darker means larger lambda. Ticks: exact critical times, to {fraction} of the asymptote."
         f" {' '.join(told)}"
     )
     return Drawing(_picture(style, table), table, caption)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
+from math import ceil, log2
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +22,8 @@ from figures.style import COLOURS, MARKER_CYCLE, NAMES, Style, shades
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PRECISION = 512
-"""Bits that the times are computed with: an excess can be 1e-40."""
+SPARE = 256
+"""Bits that the times are computed with, beside those that an excess of the order of epsilon^(b/L) needs."""
 
 
 def draw(
@@ -48,17 +50,21 @@ def draw(
     predictors = range(1, whole_number("max_predictor_depth", max_predictor_depth, 2, 64) + 1)
     check_positive("lower", lower)
     check_positive("higher", higher)
+    if not lower < higher:
+        raise dyn.ParameterError("higher", higher, f"above lower, {lower:g}")
     pair = dyn.Features(lam=1.0, rho=[lower, higher])
     table = _delays(pair, depth, predictors, epsilon, fraction)
     frame = table.to_dataframe()
     jepa = frame[(frame["objective"] == "jepa") & (frame["kind"] == "exact")].set_index(["depth", "predictor_depth"])["delay"]
     told = "; ".join(f"{jepa[layers, 1]:.3g} to {jepa[layers, predictors[-1]]:.3g} at L = {layers}" for layers in depth)
+    leading = " (2L+M-2)/(2L-2) (1/rho - 1/rho') epsilon^(M/L)"
+    weaker = all(jepa[layers, 1] > jepa[layers, predictors[-1]] > 0.0 for layers in depth)
     caption = (
-        f"Excess t(rho = {lower:g}) / t(rho = {higher:g}) - 1 of the critical times (to {fraction:g} of the asymptote) of two"
-        f" features of lambda 1, against the depth M of the predictor or decoder; epsilon {epsilon:g}. Markers: exact; lines:"
-        " JEPA's leading correction (2L+M-2)/(2L-2) (1/rho - 1/rho') epsilon^(M/L) for a small start. A deeper predictor"
-        f" weakens JEPA's preference: from M = 1 to {predictors[-1]} the excess goes from {told}. For MAE its size is shown;"
-        " open markers are negative, the lower rho is then first."
+        f"Excess t(rho = {lower:g}) / t(rho = {higher:g}) - 1 of the critical times (to {fraction} of the asymptote) of two"
+        f" features of lambda 1, against the depth M of the predictor or decoder; epsilon {epsilon:g}. Markers: exact, open"
+        f" where negative, so that the lower rho is first; lines (L > 1): JEPA's leading correction{leading} for a small"
+        f" start.{' A deeper predictor weakens the preference of JEPA.' if weaker else ''} From M = 1 to {predictors[-1]} its"
+        f" excess goes from {told}."
     )
     return Drawing(_picture(style, table), table, caption)
 
@@ -92,9 +98,11 @@ def _excess(setting: Setting, pair: dyn.Features) -> float:
     from flint import ctx
 
     predicted(setting, pair).require_reached()
-    how: dict[str, Any] = {"epsilon": setting.epsilon, "fraction": setting.fraction, "precision": PRECISION}
+    order = setting.objective.b / setting.objective.depth
+    precision = SPARE + ceil(2.0 * order * abs(log2(setting.epsilon)))
+    how: dict[str, Any] = {"epsilon": setting.epsilon, "fraction": setting.fraction, "precision": precision}
     low, high = (time_ball(setting.objective, 1.0, rho, **how) for rho in pair.rho.tolist())
-    with ctx.workprec(PRECISION):
+    with ctx.workprec(precision):
         return float((low / high - 1).mid())
 
 
@@ -108,7 +116,7 @@ def _leading(setting: Setting, pair: dyn.Features) -> float:
 def _picture(style: Style, table: Table) -> Figure:
     frame = table.to_dataframe()
     depths = sorted(set(frame["depth"]))
-    markers = dict(zip(depths, MARKER_CYCLE, strict=False))
+    markers = dict(zip(depths, cycle(MARKER_CYCLE), strict=False))
     with style.context():
         figure, panels = style.panels(1, 2, sharey=True)
         for axes, (objective, shown) in zip(panels.flat, groups(frame, "objective"), strict=True):

@@ -61,7 +61,7 @@ def exact(setting: Setting, features: dyn.Features, *, end: float, **marks: Any)
     objective, epsilon = setting.objective, setting.epsilon
     course = dyn.trajectories(objective, features, epsilon=epsilon, points=POINTS).time
     even = np.broadcast_to(np.linspace(0.0, end, POINTS), (len(features), POINTS))
-    time = np.sort(np.minimum(np.hstack([course, even]), end), axis=1)
+    time = np.sort(np.minimum(np.hstack([np.where(np.isfinite(course), course, end), even]), end), axis=1)
     curve = {"time": time, "amplitude": dyn.amplitude(objective, features, epsilon=epsilon, time=time)}
     return rows("exact", setting, features, curve, **marks)
 
@@ -77,16 +77,20 @@ def simulated(kind: str, run: Simulation, **marks: Any) -> Table:
 def in_order(setting: Setting, features: dyn.Features) -> str:
     """The order in which an objective learns some features, with the times, and what it does not learn; one sentence."""
     found = predicted(setting, features)
-    labels, learned = features.labels(), np.flatnonzero(np.isfinite(found.log10_time) | (found.time == 0.0))
+    labels = np.array(features.labels(), dtype=object)
+    learned = np.flatnonzero(found.status == dyn.Status.REACHED)
     first = learned[np.argsort(found.log10_time[learned], kind="stable")]
-    told = _listed([f"{labels[row]} ({found.time[row]:.4g})" for row in first])
-    never = _listed([labels[row] for row in range(len(features)) if row not in learned])
-    return f"{setting.objective.name.upper()} learns {told or 'nothing'}" + (f"; never {never}." if never else ".")
+    told = {
+        "learns": [f"{labels[row]} ({found.time[row]:.4g})" for row in first],
+        "has from the start": list(labels[found.status == dyn.Status.ALREADY_REACHED]),
+        "never learns": list(labels[found.status == dyn.Status.NEVER]),
+    }
+    return f"{setting.objective.name.upper()} {'; '.join(f'{verb} {_listed(names)}' for verb, names in told.items() if names)}."
 
 
 def _listed(names: Sequence[str]) -> str:
     """The first of them, and whether there are more."""
-    return ", ".join([*names[:NAMED], *(["..."] if len(names) > NAMED else [])])
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
 def last_time(setting: Setting, features: dyn.Features, *, margin: float = 1.25) -> float:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 from dynamics.errors import LindynError
@@ -83,6 +84,8 @@ class Order:
 @contextmanager
 def _told_by_latex(style: Style) -> Iterator[None]:
     """Turn what LaTeX complains of, where it was asked for, into a `LindynError`."""
+    if style.latex and which("latex") is None:
+        raise LindynError("LaTeX is not installed, or not on the path; leave --latex out.")
     try:
         yield
     except RuntimeError as error:

@@ -39,6 +39,8 @@ def draw(style: Style, *, max_depth: int = 4, max_predictor_depth: int = 2, epsi
         Start at which the caption gives the size of rho's share.
     """
     check_epsilon(epsilon)
+    if not epsilon < 1.0:
+        raise dyn.ParameterError("epsilon", epsilon, "below 1")
     depths = range(1, whole_number("max_depth", max_depth, 1, 12) + 1)
     predictors = range(1, whole_number("max_predictor_depth", max_predictor_depth, 1, 12) + 1)
     objectives = [make(depth, layers) for make in (dyn.jepa, dyn.mae) for layers in predictors for depth in depths]

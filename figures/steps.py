@@ -13,7 +13,7 @@ from dynamics.table import Table, stacked
 from figures.drawing import Drawing, bound
 from figures.plotting import features_of, groups, label_outside, legend_below, log_axis
 from figures.rows import rows
-from figures.style import COLOURS, MARKER_CYCLE, NAMES, NEUTRAL, Style, shades
+from figures.style import COLOURS, MARKER_CYCLE, NAMES, Style, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,11 +48,11 @@ def draw(
         first, refined = (np.abs(shown[name]) for name in ("first_order_error", "refined_error"))
         told.append(f"{NAMES[objective]} {bound(first.max())} and {bound(refined.max())}")
     caption = (
-        f"Steps until each feature reaches {fraction:g} of its asymptote in a network of {depth} encoder and"
+        f"Steps until each feature reaches {fraction} of its asymptote in a network of {depth} encoder and"
         f" {predictor_depth} predictor layers, epsilon {epsilon:g}, against the learning rate; darker means larger lambda."
         " Lines: critical time over learning rate; markers: measured (between steps, where the line through two of them"
         " crosses). Error: relative to the measured number, of the first order (filled) and of the equation of one feature"
-        f" to the third power of the learning rate (open); dotted: the first power. Greatest errors: {'; '.join(told)}."
+        f" to the third power of the learning rate (open). Greatest errors: {'; '.join(told)}."
     )
     return Drawing(_picture(style, table), table, caption)
 
@@ -86,9 +86,6 @@ def _picture(style: Style, table: Table) -> Figure:
                 steps.plot(rate, line["measured_steps"], linestyle="none", **look)
                 errors.plot(rate, np.abs(line["first_order_error"]), **look)
                 errors.plot(rate, np.abs(line["refined_error"]), linestyle="--", markerfacecolor="white", **look)
-            first = shown.iloc[0]
-            guide = np.abs(first["first_order_error"]) * shown["learning_rate"] / first["learning_rate"]
-            errors.plot(shown["learning_rate"], guide, color=NEUTRAL, linestyle=":", zorder=0)
             for axis in (steps.xaxis, steps.yaxis, errors.xaxis, errors.yaxis):
                 log_axis(axis)
             steps.set_title(NAMES[objective])

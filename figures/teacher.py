@@ -67,7 +67,7 @@ def draw(
         ]
     )
     caption = (
-        f"Critical time (to {fraction:g} of the asymptote) of JEPA, depth {depth}, predictor depth {predictor_depth}, epsilon"
+        f"Critical time (to {fraction} of the asymptote) of JEPA, depth {depth}, predictor depth {predictor_depth}, epsilon"
         f" {epsilon:g}, against the rate at which an EMA teacher follows the encoder; darker means larger rho. Lines: mode"
         f" equations; dotted: no teacher. {_delays(features, rates[0], predicted[:, 0], exact.time)}"
         f" {_delays(features, rates[-1], predicted[:, -1], exact.time)}"

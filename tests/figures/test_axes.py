@@ -170,11 +170,11 @@ LEGENDS = {
     "network": ["exact", "network, gradient flow", "network, gradient descent"],
     "teacher": ["mode equation", "network", "no teacher (exact)"],
     "predictor-depth": ["$L=2$", "$L=3$", "$L=5$"],
-    "collapse": ["mode equation", "network"],
+    "collapse": ["mode equation", "network", "lost"],
     "masking": ["exact, the model's formulas", "simulated on a sample"],
     "temporal": ["exact, the model's formulas", "simulated on a sample"],
     "spectrum": ["JEPA", "MAE", "number: order at which rho enters"],
-    "digits": ["theory of features that do not mix", "network trained on the digits"],
+    "digits": ["theory of features that do not mix", "network trained on the images"],
     "steps": ["time over learning rate", "measured", "third power"],
 }
 

@@ -15,6 +15,7 @@ from tests.figures.drawn import (
     TITLES,
     asymptote,
     critical_time,
+    drawn,
     excess,
     exponents,
     features_of,
@@ -98,24 +99,37 @@ def test_greedy_order_of_learning(objective: str, scenario: str, first_by: str) 
     assert np.all(np.diff(ticks.sort_values("time")[first_by]) < 0)
 
 
-@pytest.mark.parametrize(("epsilon", "predictor_depth"), [(0.01, 1), (1e-3, 1), (1e-4, 1), (0.01, 2)])
-def test_greedy_caption_names_the_depths_of_the_inversion(epsilon: float, predictor_depth: int) -> None:
+def depths_told(text: str) -> list[int]:
+    """``depth 3``, ``depths 2, 3, 7`` or ``depths 4 to 6`` as numbers."""
+    run = re.fullmatch(r"(\d+) to (\d+)", text)
+    return list(range(int(run[1]), int(run[2]) + 1)) if run else [int(number) for number in text.split(", ")]
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize(
+    ("epsilon", "predictor_depth", "fraction"),
+    [(0.01, 1, 0.5), (1e-3, 1, 0.5), (1e-4, 1, 0.5), (0.01, 2, 0.5), (0.01, 1, 0.999)],
+)
+def test_greedy_caption_names_the_depths_of_the_inversion(
+    objective: str, epsilon: float, predictor_depth: int, fraction: float
+) -> None:
     lams, rhos = np.linspace(0.8, 1.0, 5), np.linspace(1.2, 0.6, 5)
-    found: dict[str, list[str]] = {"complete": [], "partial": []}
-    depths = [
-        depth for depth in range(1, 33) if all(epsilon < 0.5 * asymptote("jepa", depth, predictor_depth, rho) for rho in rhos)
-    ]
-    for depth in depths:
-        later = np.diff(
-            [critical_time("jepa", depth, *pair, epsilon, 0.5, predictor_depth) for pair in zip(lams, rhos, strict=True)]
-        )
+    found: dict[str, list[int]] = {"complete": [], "partial": []}
+    compared = 0
+    for depth in range(1, 33):
+        if not all(epsilon < fraction * asymptote(objective, depth, predictor_depth, rho) for rho in rhos):
+            break
+        compared, pairs = depth, zip(lams, rhos, strict=True)
+        later = np.diff([critical_time(objective, depth, *pair, epsilon, fraction, predictor_depth) for pair in pairs])
         if (later > 0).any():
-            found["complete" if (later > 0).all() else "partial"].append(str(depth))
-    caption = small("greedy", epsilon=epsilon, predictor_depth=predictor_depth).caption
-    told = {word: re.search(rf"{word} at depths? ([\d, ]+\d)", caption) for word in found}
-    assert {word: match[1].split(", ") if match else [] for word, match in told.items()} == found
-    assert any(found.values())
-    assert tells(caption, f"depths up to {depths[-1]}")
+            found["complete" if (later > 0).all() else "partial"].append(depth)
+    caption = drawn("greedy", epsilon=epsilon, predictor_depth=predictor_depth, fraction=fraction).caption
+    mine = re.search(rf"{objective.upper()}'s is ([^(]*)\(depths up to (\d+) compared\)", caption)
+    assert mine is not None
+    told = {word: re.search(rf"{word} at depths? (\d+ to \d+|[\d, ]*\d)", mine[1]) for word in found}
+    assert {word: depths_told(match[1]) if match else [] for word, match in told.items()} == found
+    assert ("absent" in mine[1]) == (not any(found.values()))
+    assert int(mine[2]) == compared
 
 
 # --- depth ------------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from tests.figures.drawn import (
     PAIR,
     TITLES,
     descent,
+    drawn,
     exponents,
     features_of,
     objective_of,
@@ -305,3 +306,19 @@ def test_steps_caption_bounds_the_greatest_errors(objective: str) -> None:
     for text, column in zip(said.groups(), ("first_order_error", "refined_error"), strict=True):
         greatest = frame[column].abs().max()
         assert greatest <= float(text) <= max(2 * greatest, 1e-8)
+
+
+@pytest.mark.parametrize(("rho", "start"), [(1.0, 0.02), (1.0, 0.4), (1.0, 0.9), (0.3, 0.02), (0.3, 0.4)])
+def test_collapse_says_from_which_weight_decay_on_a_start_is_lost(rho: float, start: float) -> None:
+    """Depth 2: du/dt = u (u^3 (1 - u/rho) - eta); every start ends at 0 or at the upper root, here found by integration."""
+    caption = drawn("collapse", rho=rho, decay_epsilon=(start,), points=2, networks=1).caption
+    told = re.search(r"is lost from a decay of ([\d.e-]+)", caption)
+    assert told is not None
+    limit = float(told[1])
+    for decay, lost in ((0.97 * limit, False), (1.03 * limit, True)):
+
+        def flow(_: float, layer: np.ndarray, eta: float = decay) -> np.ndarray:
+            return layer * (layer**3 * (1 - layer / rho) - eta)
+
+        end = solve_ivp(flow, (0.0, 1e6), [np.sqrt(start)], method="LSODA").y[0, -1]
+        assert (end < 1e-3) == lost
