@@ -13,7 +13,7 @@ from dynamics.grid import Setting
 from dynamics.table import Table, stacked
 from figures.drawing import Drawing
 from figures.plotting import groups, legend_below, log_axis
-from figures.rows import rows
+from figures.rows import predicted, rows
 from figures.style import COLOURS, DASHES, MARKERS, NAMES, Style, shades
 
 if TYPE_CHECKING:
@@ -77,10 +77,9 @@ def draw(
 
 
 def _times(setting: Setting, features: dyn.Features) -> Table:
-    how: dict[str, Any] = {"epsilon": setting.epsilon, "fraction": setting.fraction}
-    small_start = dyn.expansion(setting.objective, features, **how)
+    small_start = dyn.expansion(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
     times = {
-        "exact": dyn.critical_times(setting.objective, features, **how).time,
+        "exact": predicted(setting, features).time,
         "expansion": small_start.total,
         "dominant": small_start.dominant,
     }
@@ -101,7 +100,7 @@ def _slower(table: Table) -> dict[str, pd.Series[float]]:
 
 def _picture(style: Style, table: Table) -> Figure:
     frame = table.to_dataframe()
-    frame = frame[np.isfinite(frame["time"]) & (frame["time"] > 0.0)]
+    frame = frame[frame["time"] > 0.0]
     with style.context():
         figure, panels = style.panels(1, 3, aspect=0.95)
         for axes, objective in zip(panels.flat, dict.fromkeys(frame["objective"]), strict=False):

@@ -12,7 +12,7 @@ from dynamics.grid import OBJECTIVES, Setting
 from dynamics.table import Table, stacked
 from figures.drawing import Drawing
 from figures.plotting import groups, legend_below, log_axis
-from figures.rows import log_range, rows
+from figures.rows import log_range, predicted, rows
 from figures.style import COLOURS, NAMES, Style, shades
 
 if TYPE_CHECKING:
@@ -62,10 +62,9 @@ def draw(
 
 
 def _errors(setting: Setting, features: dyn.Features) -> Table:
-    how: dict[str, Any] = {"epsilon": setting.epsilon, "fraction": setting.fraction}
-    exact = dyn.critical_times(setting.objective, features, **how)
+    exact = predicted(setting, features)
     exact.require_reached()
-    small_start = dyn.expansion(setting.objective, features, **how)
+    small_start = dyn.expansion(setting.objective, features, epsilon=setting.epsilon, fraction=setting.fraction)
     return stacked(
         rows(kind, setting, features, {"time": time[:, None], "relative_error": np.abs(time / exact.time - 1.0)[:, None]})
         for kind, time in (("dominant", small_start.dominant), ("expansion", small_start.total))

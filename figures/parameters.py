@@ -64,6 +64,6 @@ def _read(name: str, text: str, default: Any) -> Any:
 
 
 def _written(value: Any) -> str:
-    return (
-        ",".join(map(_written, value)) if isinstance(value, tuple) else f"{value:g}" if isinstance(value, float) else str(value)
-    )
+    if isinstance(value, tuple):
+        return ",".join(map(_written, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
