@@ -7,21 +7,49 @@ After Agrawal et al. 2024 (small projectors and multiple views), Simon et al. 20
 
 from dynamics.multiview.alignment import AlignmentError, alignment_error, estimate_variance
 from dynamics.multiview.bistable import Bistable
-from dynamics.multiview.flows import barlow_twins_flow, normalised_flow, penalised_flow, trajectory
+from dynamics.multiview.critical_time import CriticalModes, critical_modes
+from dynamics.multiview.flows import (
+    barlow_twins_flow,
+    normalised_flow,
+    penalised_flow,
+    spectral_contrastive_flow,
+    trajectory,
+)
+from dynamics.multiview.graph import AugmentationGraph, four_nodes
+from dynamics.multiview.invariance import invariances
 from dynamics.multiview.ladder import Plateau, ladder_times, plateau, residual_starts
 from dynamics.multiview.logistic import Logistic
-from dynamics.multiview.members import barlow_twins, byol, direct_copy, penalised, spectral_contrastive, two_layers
+from dynamics.multiview.losses import LOSSES, Loss, Setup, loss_of
+from dynamics.multiview.members import (
+    barlow_twins,
+    byol,
+    direct_copy,
+    iso_loss,
+    penalised,
+    spectral_contrastive,
+    two_layers,
+)
+from dynamics.multiview.observables import effective_rank, redundancy
 from dynamics.multiview.riccati import Riccati
+from dynamics.multiview.simulation import ModeRun, simulate_modes
+from dynamics.multiview.status import ModeStatus
 from dynamics.multiview.strengths import mode_strengths, reversal
 from dynamics.multiview.water_filling import Filling, activation, collinear_escape, collinear_threshold, water_filling
 
 __all__ = [
+    "LOSSES",
     "AlignmentError",
+    "AugmentationGraph",
     "Bistable",
+    "CriticalModes",
     "Filling",
     "Logistic",
+    "Loss",
+    "ModeRun",
+    "ModeStatus",
     "Plateau",
     "Riccati",
+    "Setup",
     "activation",
     "alignment_error",
     "barlow_twins",
@@ -29,17 +57,26 @@ __all__ = [
     "byol",
     "collinear_escape",
     "collinear_threshold",
+    "critical_modes",
     "direct_copy",
+    "effective_rank",
     "estimate_variance",
+    "four_nodes",
+    "invariances",
+    "iso_loss",
     "ladder_times",
+    "loss_of",
     "mode_strengths",
     "normalised_flow",
     "penalised",
     "penalised_flow",
     "plateau",
+    "redundancy",
     "residual_starts",
     "reversal",
+    "simulate_modes",
     "spectral_contrastive",
+    "spectral_contrastive_flow",
     "trajectory",
     "two_layers",
     "water_filling",

@@ -7,7 +7,6 @@ Between two steps r modes are active and the features are a tight frame of equal
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +48,8 @@ def plateau(modes: int, *, width: int, beta: float) -> Plateau:
     Raises
     ------
     ParameterError
-        If ``width`` is not a whole number from 1, ``modes`` not one from 0 to the width, or ``beta`` not positive.
+        If ``width`` is not a whole number from 1, ``modes`` not one from 0 to the width, or ``beta`` not positive. Above 1 the
+        plateau exists but is not stable: features part, each to a mode of its own.
     """
     check_positive("beta", beta)
     d, r = whole_number("width", width, 1), whole_number("modes", modes, 0, width)
@@ -76,8 +76,13 @@ def ladder_times(strength: npt.ArrayLike, start: npt.ArrayLike, *, width: int, b
     -------
     FloatArray
         One time a mode; ``inf`` where gamma is not positive, and for modes beyond the width.
+
+    Raises
+    ------
+    ParameterError
+        If ``beta`` is not positive or above 1, ``width`` is not a whole number from 1, or a start is not small.
     """
-    check_positive("beta", beta)
+    check_shared(beta)
     whole_number("width", width, 1)
     gamma, square = (np.atleast_1d(np.array(values, dtype=np.float64)) for values in (strength, start))
     if gamma.shape != square.shape or gamma.ndim != 1:
@@ -88,11 +93,26 @@ def ladder_times(strength: npt.ArrayLike, start: npt.ArrayLike, *, width: int, b
     alone = np.full(len(gamma), np.inf)
     alone[learned] = -np.log(gamma[learned] * square[learned]) / (8.0 * gamma[learned])
     times, order = np.full(len(gamma), np.inf), np.argsort(alone, kind="stable")[: min(width, int(learned.sum()))]
-    now = 0.0
-    for step, (before, after) in enumerate(pairwise([0.0, *alone[order].tolist()])):
-        now += (after - before) / plateau(step, width=width, beta=beta).growth
-        times[order[step]] = now
+    times[order] = shared(alone[order], width=width, beta=beta)
     return times
+
+
+def shared(alone: FloatArray, *, width: int, beta: float) -> FloatArray:
+    """Times of modes that share a projector, in the order learned, from the times that each would take alone.
+
+    Each stretch from one mode to the next takes as long as the plateau between them slows it.
+    """
+    stretches = np.diff(alone, prepend=0.0)
+    growth = [plateau(modes, width=width, beta=beta).growth for modes in range(len(alone))]
+    times: FloatArray = np.cumsum(stretches / growth)
+    return times
+
+
+def check_shared(beta: float) -> None:
+    """Raise unless ``beta`` is positive and at most 1: above, features part instead of sharing plateaus."""
+    check_positive("beta", beta)
+    if beta > 1.0:
+        raise ParameterError("beta", beta, "at most 1, above which features part, one to a mode, and no plateau is shared")
 
 
 def residual_starts(features: FloatArray, *, beta: float) -> FloatArray:

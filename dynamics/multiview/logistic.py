@@ -1,25 +1,27 @@
-"""Modes whose energy grows logistically: dx/dt = rate x (1 - x / capacity)."""
+"""Modes whose size grows logistically: dx/dt = rate x (1 - x / capacity)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dynamics.features import FloatArray
+from dynamics.multiview.modes import Modes
+from dynamics.multiview.status import ModeStatus, outcomes
+from dynamics.status import StatusArray
 
 
 @dataclass(frozen=True, eq=False)
-class Logistic:
+class Logistic(Modes):
     """One logistic curve a mode, arrays of shape ``(modes,)``.
 
     Attributes
     ----------
     rate
-        Rate of growth of a small energy; a mode of rate 0 or less is never learned.
+        Rate of growth of a small size; a mode of rate 0 or less is never learned.
     capacity
-        Energy that a growing mode tends to; positive.
+        Size that a growing mode tends to; positive.
     """
 
     rate: FloatArray
@@ -27,23 +29,24 @@ class Logistic:
 
     @property
     def asymptote(self) -> FloatArray:
-        """Energy that each mode tends to from a small start; 0 where it does not grow."""
+        """Size that each mode tends to from a small start; 0 where it does not grow."""
         return np.where(self.rate > 0.0, self.capacity, 0.0)
 
-    def lost(self, start: FloatArray) -> npt.NDArray[np.bool_]:
-        """Whether each mode shrinks to nothing from this energy."""
-        return np.broadcast_to(self.rate <= 0.0, np.shape(start))
+    def status(self, start: FloatArray, end: FloatArray) -> StatusArray:
+        """What becomes of each mode from this size."""
+        never = self.rate <= 0.0
+        return outcomes(start, end, never=never, lost=np.zeros_like(never), how=ModeStatus.COLLAPSES)
 
     def time(self, start: FloatArray, end: FloatArray) -> FloatArray:
-        """Time from one energy to another, both between 0 and the capacity; of growing modes."""
+        """Time from one size to another, both between 0 and the capacity; of growing modes."""
         return (_logit(end / self.capacity) - _logit(start / self.capacity)) / self.rate
 
-    def energy(self, start: FloatArray, time: FloatArray) -> FloatArray:
-        """Energy a time after this start, also of modes that shrink."""
+    def size(self, start: FloatArray, time: FloatArray) -> FloatArray:
+        """Size a time after this start, also of modes that shrink."""
         with np.errstate(over="ignore"):
             grown = np.exp(-self.rate * time)
-            energy: FloatArray = start / (start / self.capacity * -np.expm1(-self.rate * time) + grown)
-        return energy
+            size: FloatArray = start / (start / self.capacity * -np.expm1(-self.rate * time) + grown)
+        return size
 
 
 def _logit(share: FloatArray) -> FloatArray:

@@ -1,6 +1,6 @@
-"""Losses whose modes have closed forms, each as the law of its modes' energies.
+"""Losses whose modes have closed forms, each as the law of its modes' sizes.
 
-A new loss of these kinds is a function here: how its rates follow from the strengths of the features.
+A new loss of these kinds is a function here and an entry in `dynamics.multiview.losses`.
 """
 
 from __future__ import annotations
@@ -41,35 +41,51 @@ def spectral_contrastive(strength: npt.ArrayLike) -> Logistic:
     return Logistic(8.0 * gamma, np.where(gamma > 0.0, gamma, 1.0))
 
 
-def two_layers(strength: npt.ArrayLike) -> Logistic:
-    """A supervised network of two layers on whitened input (Saxe et al. 2014): the mode of the product of the layers."""
-    gamma = _column("strength", strength)
-    return Logistic(2.0 * gamma, np.where(gamma > 0.0, gamma, 1.0))
+def two_layers(covariance: npt.ArrayLike, variance: npt.ArrayLike) -> Logistic:
+    """A regression by a network of two balanced layers (Saxe et al. 2014): the mode of their product tends to rho.
+
+    ``covariance`` is lam and ``variance`` sigma^2 of each feature, 1 on whitened input.
+    """
+    lam, square = _column("covariance", covariance), _positive("variance", variance)
+    return Logistic(2.0 * lam, np.where(lam > 0.0, lam / square, 1.0))
 
 
-def byol(noise: npt.ArrayLike, decay: float) -> Bistable:
+def iso_loss(covariance: npt.ArrayLike, variance: npt.ArrayLike) -> Logistic:
+    """A predictor set in closed form, with a loss that makes all modes learn alike (Halvagal et al. 2023): energy of a mode.
+
+    At a rate of lam alone, where `direct_copy` has lam times the energy itself.
+    """
+    return two_layers(covariance, variance)
+
+
+def byol(covariance: npt.ArrayLike, variance: npt.ArrayLike, decay: float) -> Bistable:
     """Linear BYOL with a trained predictor and weight decay (Tian et al. 2021): the predictor's eigenvalue p.
 
-    On the invariant line of the student and a teacher that is the student itself. ``noise`` is the variance that augmentation
-    adds to unit input.
+    On the invariant line of a predictor as strong as the encoder, and a teacher that is the student itself.
     """
-    variance = _column("noise", noise)
-    return Bistable(np.ones_like(variance), 1.0 + variance, _decay(decay, variance))
+    return Bistable(*_balance(covariance, variance, decay))
 
 
-def direct_copy(noise: npt.ArrayLike, decay: float) -> Bistable:
+def direct_copy(covariance: npt.ArrayLike, variance: npt.ArrayLike, decay: float) -> Bistable:
     """DirectCopy, a predictor set to the covariance of the representation (Wang et al. 2021): the energy of a mode.
 
-    Weight decay keeps modes that augmentation leaves alone and kills those it shakes, from 1 / (4 (1 + noise)) on.
+    Weight decay keeps modes that augmentation leaves alone and kills those it shakes, from lam^2 / (4 sigma^2) on.
     """
-    variance = _column("noise", noise)
-    return Bistable(np.full_like(variance, 2.0), 1.0 + variance, _decay(decay, variance))
+    return Bistable(*(2.0 * part for part in _balance(covariance, variance, decay)))
 
 
-def _decay(decay: float, alike: FloatArray) -> FloatArray:
+def _balance(covariance: npt.ArrayLike, variance: npt.ArrayLike, decay: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     if not (np.isfinite(decay) and decay >= 0.0):
-        raise ParameterError("decay", decay, "a finite number, at least 0")
-    return np.full_like(alike, decay)
+        raise ParameterError("weight_decay", decay, "a finite number, at least 0")
+    lam, square = _column("covariance", covariance), _positive("variance", variance)
+    return lam, square, np.full_like(square, decay)
+
+
+def _positive(name: str, values: npt.ArrayLike) -> FloatArray:
+    column = _column(name, values)
+    if not (column > 0.0).all():
+        raise ParameterError(name, values, "a list of positive numbers")
+    return column
 
 
 def _column(name: str, values: npt.ArrayLike) -> FloatArray:

@@ -37,14 +37,15 @@ def mode_strengths(features: Features, *, kernel: str = "cross-view", views: int
     Raises
     ------
     ParameterError
-        If there is no such kernel, fewer than two views, or a rho beyond 1, which exchangeable views cannot have.
+        If there is no such kernel, fewer than two views, or, for a kernel that sees the variance in one view, a rho beyond 1,
+        which exchangeable views cannot have.
     """
     if kernel not in KERNELS:
         raise ParameterError("kernel", kernel, f"one of {', '.join(KERNELS)}")
     whole_number("views", views, 2)
     largest = features.rho[np.argmax(np.abs(features.rho))]
-    if abs(largest) > 1.0:
-        raise ParameterError("rho", largest, "between -1 and 1, as views of one image vary alike")
+    if kernel != "cross-view" and abs(largest) > 1.0:
+        raise ParameterError("rho", largest, f"between -1 and 1 for {kernel} views, which vary alike")
     return KERNELS[kernel](features, views)
 
 

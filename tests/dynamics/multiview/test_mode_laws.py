@@ -10,6 +10,7 @@ from dynamics.features import Features
 from dynamics.multiview import (
     Bistable,
     Logistic,
+    ModeStatus,
     Riccati,
     barlow_twins,
     barlow_twins_flow,
@@ -59,9 +60,10 @@ def test_a_kernel_or_number_of_views_that_is_none_is_refused(how: dict, named: s
     assert refusal.value.name == named
 
 
-def test_views_of_an_image_have_no_rho_beyond_one() -> None:
+@pytest.mark.parametrize("kernel", ["whitened", "view-mean"])
+def test_views_of_an_image_have_no_rho_beyond_one(kernel: str) -> None:
     with pytest.raises(ParameterError, match="rho is 1"):
-        mode_strengths(Features(lam=[1.0, 0.8], rho=[0.5, 1.2]))
+        mode_strengths(Features(lam=[1.0, 0.8], rho=[0.5, 1.2]), kernel=kernel)
 
 
 # --- logistic modes ---------------------------------------------------------------------------------------------------------
@@ -73,15 +75,15 @@ def test_a_logistic_mode_solves_its_equation() -> None:
     found = solve_ivp(
         lambda _, x: law.rate * x * (1 - x / law.capacity), (0.0, 7.0), start, method="DOP853", rtol=1e-12, atol=1e-18
     )
-    assert_allclose(law.energy(start, np.float64(7.0)), found.y[:, -1], rtol=1e-9)
+    assert_allclose(law.size(start, np.float64(7.0)), found.y[:, -1], rtol=1e-9)
     assert_array_equal(law.asymptote, [0.5, 0.0, 0.0])
-    assert_array_equal(law.lost(start), [False, True, True])
+    assert [status.value for status in law.status(start, 0.5 * law.asymptote)] == ["reached", "never", "never"]
 
 
 def test_time_is_the_inverse_of_energy() -> None:
     law = spectral_contrastive([1.0, 0.3])
     start, end = np.full(2, 1e-9), 0.7 * law.capacity
-    assert_allclose(law.energy(start, law.time(start, end)), end, rtol=1e-12)
+    assert_allclose(law.size(start, law.time(start, end)), end, rtol=1e-12)
 
 
 def test_aligned_barlow_twins_learns_each_mode_logistically() -> None:
@@ -90,7 +92,7 @@ def test_aligned_barlow_twins_learns_each_mode_logistically() -> None:
     seen = trajectory(barlow_twins_flow(gamma, beta=1.0), np.diag(start), times, tolerance=1e-12)
     law = barlow_twins(gamma)
     energy = gamma * np.diagonal(seen, axis1=1, axis2=2) ** 2
-    assert_allclose(energy, [law.energy(gamma * start**2, time) for time in times], rtol=0.0, atol=1e-8)
+    assert_allclose(energy, [law.size(gamma * start**2, time) for time in times], rtol=0.0, atol=1e-8)
     half = law.time(gamma * start**2, np.full(4, 0.5))
     assert_allclose(half, -np.log(start * np.sqrt(gamma)) / (4.0 * gamma), rtol=1e-5)
 
@@ -101,14 +103,14 @@ def test_penalised_modes_end_at_one_minus_kappa_over_two_beta_and_die_from_beta_
     seen = trajectory(penalised_flow(np.diag(kappa), beta=0.3), np.diag(np.sqrt(start)), times, tolerance=1e-12)
     law = penalised(kappa, 0.3)
     energy = np.diagonal(seen, axis1=1, axis2=2) ** 2
-    assert_allclose(energy, [law.energy(start, time) for time in times], rtol=0.0, atol=1e-8)
+    assert_allclose(energy, [law.size(start, time) for time in times], rtol=0.0, atol=1e-8)
     assert_allclose(law.asymptote, [1 - 0.02 / 0.6, 1 - 0.3 / 0.6, 0.0], rtol=1e-14)
 
 
 def test_a_supervised_mode_of_two_layers_is_saxes() -> None:
-    law, start, times = two_layers([2.0]), np.array([1e-3]), np.linspace(0.0, 5.0, 9)
+    law, start, times = two_layers([2.0], [1.0]), np.array([1e-3]), np.linspace(0.0, 5.0, 9)
     grown = np.exp(2 * 2.0 * times)
-    assert_allclose([law.energy(start, time)[0] for time in times], 2.0 * grown / (grown - 1 + 2.0 / 1e-3), rtol=1e-12)
+    assert_allclose([law.size(start, time)[0] for time in times], 2.0 * grown / (grown - 1 + 2.0 / 1e-3), rtol=1e-12)
 
 
 # --- bistable modes ---------------------------------------------------------------------------------------------------------
@@ -117,11 +119,11 @@ def test_a_supervised_mode_of_two_layers_is_saxes() -> None:
 @pytest.mark.parametrize("make", [byol, direct_copy], ids=["byol", "direct_copy"])
 @pytest.mark.parametrize("decay", [0.0, 0.02, 0.15], ids=str)
 def test_the_time_of_a_bistable_mode_is_its_integral(make: type, decay: float) -> None:
-    law = make([0.25], decay)
+    law = make([1.0], [1.25], decay)
     low, high = max(float(law.threshold[0]), 0.0), float(law.asymptote[0])
     start, end = low + 0.2 * (high - low), low + 0.9 * (high - low)
-    rate, bend = float(law.rate[0]), float(law.bend[0])
-    expected = quad(lambda x: 1.0 / (rate * x * (x - bend * x * x - decay)), start, end, epsabs=0.0, epsrel=1e-12)[0]
+    rate = {byol: 1.0, direct_copy: 2.0}[make]
+    expected = quad(lambda x: 1.0 / (rate * x * (x - 1.25 * x * x - decay)), start, end, epsabs=0.0, epsrel=1e-12)[0]
     assert law.time(np.array([start]), np.array([end]))[0] == pytest.approx(expected, rel=1e-9)
 
 
@@ -140,23 +142,24 @@ def test_matrices_of_byol_follow_the_mode_of_its_predictor() -> None:
     both = turn @ np.diag(p) @ turn.T
     found = solve_ivp(flow, (0.0, 400.0), np.concatenate([both.ravel(), both.ravel()]), method="DOP853", rtol=1e-11, atol=1e-14)
     end = np.diag(turn.T @ found.y[:9, -1].reshape(3, 3) @ turn)
-    law = byol(np.full(3, 0.25), decay)
-    assert_array_equal(law.lost(p), p <= (1 - np.sqrt(1 - 4 * decay * bend)) / (2 * bend))
-    assert_allclose(end, np.where(law.lost(p), 0.0, law.asymptote), atol=1e-6)
+    law = byol(np.ones(3), np.full(3, bend), decay)
+    lost = law.status(p, np.full(3, 0.7)) == ModeStatus.COLLAPSES
+    assert_array_equal(lost, p <= (1 - np.sqrt(1 - 4 * decay * bend)) / (2 * bend))
+    assert_allclose(end, np.where(lost, 0.0, law.asymptote), atol=1e-6)
 
 
 def test_weight_decay_keeps_what_augmentation_leaves_alone() -> None:
     """DirectCopy, decay .2, noise 0 and .5: 1 / (4 (1 + v)) is .25 and .167."""
-    law = direct_copy([0.0, 0.5], 0.2)
+    law = direct_copy([1.0, 1.0], [1.0, 1.5], 0.2)
     assert_allclose(law.asymptote, [(1 + np.sqrt(0.2)) / 2, 0.0], rtol=1e-12)
-    assert_array_equal(law.lost(np.array([0.9, 0.9])), [False, True])
+    assert [status.value for status in law.status(np.full(2, 0.3), np.full(2, 0.5))] == ["reached", "collapses"]
 
 
 @pytest.mark.parametrize("decay", [-1.0, np.nan], ids=["negative", "nan"])
 def test_a_weight_decay_that_is_none_is_refused(decay: float) -> None:
     with pytest.raises(ParameterError, match="decay"):
-        byol([0.1], decay)
-    assert isinstance(byol([0.1], 0.0), Bistable)
+        byol([1.0], [1.1], decay)
+    assert isinstance(byol([1.0], [1.1], 0.0), Bistable)
 
 
 # --- whole matrices, exactly ------------------------------------------------------------------------------------------------

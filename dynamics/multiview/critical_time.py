@@ -1,0 +1,161 @@
+"""When each mode is learned, under every loss with a closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dynamics.checks import check_fraction
+from dynamics.errors import ParameterError
+from dynamics.features import Features, FloatArray
+from dynamics.multiview.ladder import check_shared, plateau, shared
+from dynamics.multiview.losses import Law, Loss, Setup
+from dynamics.multiview.status import ModeStatus
+from dynamics.status import StatusArray, words
+from dynamics.table import Columns, Tabular, known
+
+EXACT, LEADING = "exact", "leading-log"
+"""How well a time is known: exactly for aligned modes, or to leading logarithms in a small start."""
+
+
+@dataclass(frozen=True, eq=False)
+class CriticalModes(Tabular):
+    """Critical times of every mode under one loss, arrays of shape ``(len(features),)``.
+
+    Attributes
+    ----------
+    eigenvalue
+        What the loss sees of each feature: its strength or kappa, as `Loss.eigenvalue` says.
+    asymptote
+        Size that each mode tends to, as the loss measures it: for Barlow Twins the variance that a mode carries over all
+        outputs of the projector; 0 where it is not learned.
+    time
+        Gradient-flow time at unit learning rate to ``fraction`` of the asymptote; ``inf`` where it is not learned.
+    accuracy
+        ``exact`` for aligned modes, or ``leading-log``: right to leading logarithms in a small random start.
+    status
+        A `ModeStatus` a mode.
+    """
+
+    loss: Loss
+    features: Features
+    setup: Setup
+    epsilon: FloatArray
+    fraction: float
+    eigenvalue: FloatArray
+    asymptote: FloatArray
+    time: FloatArray
+    accuracy: str
+    status: StatusArray
+
+    @property
+    def log10_time(self) -> FloatArray:
+        """Decimal logarithm; ``-inf`` where the mode is already reached."""
+        with np.errstate(divide="ignore"):
+            logarithm: FloatArray = np.log10(self.time)
+        return logarithm
+
+    @property
+    def sequence(self) -> npt.NDArray[np.intp]:
+        """Positions of the modes that are learned, first learned first."""
+        order = np.argsort(self.time, kind="stable")
+        return order[np.isfinite(self.time[order])]
+
+    def columns(self) -> Columns:
+        """The standard columns, and those of the loss."""
+        count = len(self.features)
+        settings = {"loss": self.loss.name, "width": self.setup.width}
+        settings |= {name: getattr(self.setup, name) for name in self.loss.uses if getattr(self.setup, name) is not None}
+        return (
+            {"feature": np.array(self.features.labels(), dtype=object)}
+            | {name: np.full(count, value) for name, value in settings.items()}
+            | {"epsilon": self.epsilon, "fraction": np.full(count, self.fraction)}
+            | {"lambda": self.features.lam, "rho": self.features.rho, "sigma": self.features.sigma}
+            | {self.loss.eigenvalue: self.eigenvalue, "asymptote": self.asymptote}
+            | {"critical_time": known(self.time), "log10_critical_time": known(self.log10_time)}
+            | {"accuracy": np.full(count, self.accuracy), "status": words(self.status)}
+        )
+
+
+def critical_modes(
+    loss: Loss, features: Features, *, epsilon: npt.ArrayLike, fraction: float = 0.5, setup: Setup | None = None
+) -> CriticalModes:
+    """When each mode is learned.
+
+    Exact for modes that start aligned, each with an output of its own. From a small random start it holds to leading
+    logarithms, with ``epsilon`` the part of each mode's column that is orthogonal to the modes learned before it
+    (`residual_starts`). A projector holds as many modes as it is wide.
+
+    Parameters
+    ----------
+    epsilon
+        Amplitude of every mode at the start, the norm of its column in the projector; one number or one a mode.
+    fraction
+        Share of its asymptote that counts as learned.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside what is allowed: for Barlow Twins also a beta above 1, where modes are not shared.
+    LindynError
+        If the modes of the loss have no closed form.
+    """
+    setup = setup or Setup()
+    check_fraction(fraction)
+    amplitude = _amplitudes(epsilon, len(features), loss)
+    if setup.teacher_rate is not None and "teacher_rate" in loss.uses:
+        return _with_teacher(loss, features, amplitude, fraction, setup)
+    law, eigenvalue = loss.law_of(features, setup), loss.eigenvalues(features, setup)
+    start, asymptote = loss.size(amplitude, eigenvalue), law.asymptote
+    status = law.status(start, fraction * asymptote)
+    time = _alone(law, start, fraction * asymptote, status)
+    order = np.argsort(time, kind="stable")
+    learned = order[: int(np.isfinite(time).sum())]
+    beyond = learned[setup.width :]
+    status[beyond], time[beyond], asymptote[beyond] = ModeStatus.BEYOND_WIDTH, np.inf, 0.0
+    learned, accuracy = learned[: setup.width], EXACT
+    if loss.of_variance:
+        check_shared(setup.beta)
+        time[learned] = shared(time[learned], width=setup.width, beta=setup.beta)
+        asymptote[learned] = plateau(len(learned), width=setup.width, beta=setup.beta).mode_energy
+        accuracy = LEADING if setup.beta < 1.0 else EXACT
+    return CriticalModes(loss, features, setup, amplitude, fraction, eigenvalue, asymptote, time, accuracy, status)
+
+
+def _amplitudes(epsilon: npt.ArrayLike, count: int, loss: Loss) -> FloatArray:
+    amplitude = np.array(np.broadcast_to(np.asarray(epsilon, dtype=np.float64), count))
+    good = np.isfinite(amplitude) & (amplitude > 0.0)
+    if not good.all():
+        raise ParameterError("epsilon", amplitude[~good][0], "a positive finite number")
+    least = np.finfo(np.float64).tiny ** (1.0 / loss.power)
+    if (amplitude < least).any():
+        raise ParameterError("epsilon", amplitude.min(), f"at least {least:.2g}, so that a double holds the size of a mode")
+    return amplitude
+
+
+def _alone(law: Law, start: FloatArray, end: FloatArray, status: StatusArray) -> FloatArray:
+    """The time of each mode by itself: 0 where it is already reached, ``inf`` where it is not learned."""
+    time = np.full(len(start), np.inf)
+    time[status == ModeStatus.ALREADY_REACHED] = 0.0
+    going = status == ModeStatus.REACHED
+    time[going] = law[going].time(start[going], end[going])
+    return time
+
+
+def _with_teacher(loss: Loss, features: Features, amplitude: FloatArray, fraction: float, setup: Setup) -> CriticalModes:
+    """BYOL with an EMA teacher: a student of one layer and a predictor of one, which is JEPA's mode equation at L = M = 1."""
+    from dynamics.objectives import jepa
+    from dynamics.reduced import mode_times
+    from dynamics.regime import Regime
+
+    if len(set(amplitude.tolist())) > 1:
+        raise ParameterError("epsilon", "different for different modes", "one number where there is a teacher")
+    regime = Regime(teacher_rate=setup.teacher_rate, weight_decay=setup.weight_decay)
+    found = mode_times(jepa(1, 1), features, epsilon=float(amplitude[0]), fraction=fraction, regime=regime)
+    told = np.array([ModeStatus(status.value) for status in found.status], dtype=object)
+    time, asymptote = found.time.copy(), found.asymptote.copy()
+    beyond = np.argsort(time, kind="stable")[: int(np.isfinite(time).sum())][setup.width :]
+    told[beyond], time[beyond], asymptote[beyond] = ModeStatus.BEYOND_WIDTH, np.inf, 0.0
+    return CriticalModes(loss, features, setup, amplitude, fraction, features.lam, asymptote, time, EXACT, told)

@@ -1,0 +1,77 @@
+"""What a loss is trained on: the second moments of views in the coordinates of their features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dynamics.errors import LindynError
+from dynamics.features import Features, FloatArray
+from dynamics.multiview.graph import AugmentationGraph
+
+if TYPE_CHECKING:
+    from dynamics.network.population import Data
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """Second moments of exchangeable views, shape ``(n, n)``, in the coordinates of ``features``.
+
+    Attributes
+    ----------
+    features
+        Lam, rho and sigma of every coordinate: the diagonals.
+    variance
+        E[x x'] of one view.
+    covariance
+        E[x x'] of two views of an image, symmetric.
+    """
+
+    features: Features
+    variance: FloatArray
+    covariance: FloatArray
+
+    @property
+    def count(self) -> int:
+        """Number of features n."""
+        return len(self.features)
+
+    def kernel(self, name: str, views: int) -> FloatArray:
+        """The matrix behind the mode strengths of that name, one of `KERNELS`."""
+        return MATRICES[name](self, views)
+
+    @property
+    def root(self) -> FloatArray:
+        """The symmetric inverse square root of the variance, which whitens."""
+        values, vectors = np.linalg.eigh(self.variance)
+        if not values[0] > 0.0:
+            raise LindynError("The variance of the views has directions of variance 0, which cannot be whitened.")
+        root: FloatArray = (vectors / np.sqrt(values)) @ vectors.T
+        return root
+
+
+MATRICES: dict[str, Callable[[Views, int], FloatArray]] = {
+    "cross-view": lambda moments, views: moments.covariance,
+    "view-mean": lambda moments, views: moments.covariance + (moments.variance - moments.covariance) / views,
+    "whitened": lambda moments, views: moments.root @ moments.covariance @ moments.root,
+}
+"""The kernels of `dynamics.multiview.strengths.KERNELS` between features."""
+
+
+def views_of(source: Features | AugmentationGraph | Data) -> Views:
+    """Moments of features, which are diagonal; of a graph, in its eigenfunctions; of data, in the basis of their features.
+
+    A cross-covariance that is not symmetric counts as its symmetric part, which is all that exchangeable views have.
+    """
+    if isinstance(source, AugmentationGraph):
+        source = source.features()
+    if isinstance(source, Features):
+        return Views(source, np.diag(source.sigma**2), np.diag(source.lam))
+    from dynamics.network.data import moments_of_views
+
+    moments = moments_of_views(source.views, source.basis)
+    cross = moments.cross_covariance
+    return Views(source.basis.features, moments.input_covariance, (cross + cross.T) / 2.0)

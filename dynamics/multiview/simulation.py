@@ -1,0 +1,252 @@
+"""The matrices themselves, trained on a loss from a small random start, beside the laws of their modes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dynamics.checks import check_fraction, check_positive, whole_number
+from dynamics.errors import LindynError, ParameterError
+from dynamics.features import Features, FloatArray
+from dynamics.multiview.critical_time import CriticalModes, critical_modes
+from dynamics.multiview.graph import AugmentationGraph
+from dynamics.multiview.ladder import residual_starts
+from dynamics.multiview.logistic import Logistic
+from dynamics.multiview.losses import Loss, Setup
+from dynamics.multiview.motion import descended, followed
+from dynamics.multiview.observables import effective_rank, redundancy
+from dynamics.multiview.population import Views, views_of
+from dynamics.multiview.status import ModeStatus
+from dynamics.multiview.training import TRAININGS, Training
+from dynamics.multiview.water_filling import water_filling
+from dynamics.status import StatusArray, words
+from dynamics.table import Columns, Table, Tabular, known
+
+if TYPE_CHECKING:
+    from dynamics.network.population import Data
+
+STARTS = ("gaussian", "orthogonal")
+"""Independent normal weights, or orthonormal columns (rows in a projector narrower than the modes), times epsilon."""
+
+AFTER, LONGEST = 1.3, 1e4
+"""How far a run goes past the latest predicted time, as a factor; and at most where no time is predicted."""
+
+SETTLED = 20.0
+"""Relaxation times after which a run without predicted times ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """What was seen on the way, at ``time``: sizes of shape ``(times, modes)``, the rest of shape ``(times,)``."""
+
+    time: FloatArray
+    sizes: FloatArray
+    effective_rank: FloatArray
+    redundancy: FloatArray
+    loss: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ModeRun(Tabular):
+    """One run of the matrices, arrays of shape ``(modes,)``.
+
+    Attributes
+    ----------
+    predicted
+        The critical times that the law gives from this very start; None for a loss whose modes have no closed form.
+    asymptote
+        Size that each mode is predicted to tend to.
+    time
+        When each came to ``fraction`` of it; ``nan`` where it did not.
+    final
+        Size at the end.
+    status
+        A `ModeStatus` a mode, of the run.
+    curves
+        What was seen on the way.
+    diverged
+        Whether gradient descent did.
+    """
+
+    loss: Loss
+    features: Features
+    setup: Setup
+    start: str
+    epsilon: float
+    fraction: float
+    learning_rate: float | None
+    seed: int
+    predicted: CriticalModes | None
+    asymptote: FloatArray
+    time: FloatArray
+    final: FloatArray
+    status: StatusArray
+    curves: Curves
+    diverged: bool
+
+    def columns(self) -> Columns:
+        """One row a mode: what was predicted from this start, and what happened."""
+        count = len(self.features)
+        settings = {"loss": self.loss.name, "width": self.setup.width}
+        settings |= {name: getattr(self.setup, name) for name in self.loss.uses if getattr(self.setup, name) is not None}
+        settings |= {"start": self.start, "epsilon": self.epsilon, "fraction": self.fraction}
+        settings |= {} if self.learning_rate is None else {"learning_rate": self.learning_rate}
+        predicted = np.full(count, np.nan) if self.predicted is None else self.predicted.time
+        told = np.full(count, ModeStatus.NOT_PREDICTED, dtype=object) if self.predicted is None else self.predicted.status
+        usable = np.isfinite(predicted) & (predicted > 0.0)
+        ratio = np.where(usable, self.time / np.where(usable, predicted, 1.0), np.nan)
+        return (
+            {"feature": np.array(self.features.labels(), dtype=object)}
+            | {name: np.full(count, value) for name, value in settings.items()}
+            | {"seed": np.full(count, self.seed)}
+            | {"lambda": self.features.lam, "rho": self.features.rho, "sigma": self.features.sigma}
+            | {"asymptote": self.asymptote, "final_size": self.final}
+            | {"critical_time": known(predicted), "simulated_time": known(self.time), "ratio": known(ratio)}
+            | {"status": words(told), "simulated_status": words(self.status)}
+        )
+
+    def curves_table(self) -> Table:
+        """One row a mode and time: its size, and the effective rank, redundancy and loss then."""
+        curves, count = self.curves, len(self.features)
+        points = len(curves.time)
+        return Table(
+            {"feature": np.tile(np.array(self.features.labels(), dtype=object), points)}
+            | {"loss": np.full(points * count, self.loss.name), "seed": np.full(points * count, self.seed)}
+            | {"time": np.repeat(curves.time, count), "size": curves.sizes.ravel()}
+            | {"effective_rank": np.repeat(curves.effective_rank, count)}
+            | {"redundancy": known(np.repeat(curves.redundancy, count)), "loss_value": np.repeat(curves.loss, count)}
+        )
+
+
+def simulate_modes(
+    loss: Loss,
+    source: Features | AugmentationGraph | Data,
+    *,
+    setup: Setup | None = None,
+    epsilon: float = 1e-3,
+    fraction: float = 0.5,
+    start: str = "gaussian",
+    learning_rate: float | None = None,
+    until: float | None = None,
+    points: int = 200,
+    seed: int = 0,
+) -> ModeRun:
+    """Train the matrices of a loss, by gradient flow or by gradient descent.
+
+    Parameters
+    ----------
+    source
+        Features of exchangeable views, an augmentation graph (its exact kernel), or data, whose features may be coupled.
+    epsilon
+        Amplitude of a mode at the start: the norm of its column in the projector, on average over starts. Normalised features
+        start at unit norm instead.
+    start
+        One of `STARTS`.
+    learning_rate
+        Step of gradient descent, in which a step counts as this much time; None for gradient flow.
+    until
+        Time at which to end; by default a little after the predicted times.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside what is allowed.
+    LindynError
+        If the run would take too many steps, or the integrator gives up.
+    """
+    setup = setup or Setup()
+    check_fraction(fraction)
+    check_positive("epsilon", epsilon)
+    views = views_of(source)
+    training, weights = TRAININGS[loss.name](views, setup), _weights(start, setup.width, views.count, epsilon, seed)
+    predicted = _predicted(loss, views, setup, weights, fraction)
+    asymptote = _asymptote(loss, views, setup) if predicted is None else predicted.asymptote
+    end = _end(until, predicted, loss, views, setup)
+    state = training.start(weights)
+    thresholds = np.where(asymptote > 0.0, fraction * asymptote, np.inf)
+    times = np.linspace(0.0, end, whole_number("points", points, 2))
+    if learning_rate is None:
+        moved = followed(training, state, times, thresholds)
+    else:
+        moved = descended(training, state, times, thresholds, learning_rate)
+    curves, time = _curves(training, times, moved.states), moved.crossed
+    reached = np.isfinite(time)
+    status = np.full(views.count, ModeStatus.NOT_REACHED, dtype=object)
+    status[reached] = ModeStatus.REACHED
+    status[reached & (time == 0.0)] = ModeStatus.ALREADY_REACHED
+    none = asymptote == 0.0
+    status[none] = ModeStatus.NEVER if predicted is None else predicted.status[none]
+    return ModeRun(
+        *(loss, views.features, setup, start, epsilon, fraction, learning_rate, seed),
+        *(predicted, asymptote, time, curves.sizes[-1], status, curves, moved.diverged),
+    )
+
+
+def _weights(start: str, width: int, count: int, epsilon: float, seed: int) -> FloatArray:
+    """Weights of the projector at the start, shape ``(width, modes)``."""
+    if start not in STARTS:
+        raise ParameterError("start", start, f"one of {', '.join(STARTS)}")
+    normal = np.random.default_rng(whole_number("seed", seed, 0)).standard_normal((width, count))
+    if start == "gaussian":
+        weights: FloatArray = epsilon / np.sqrt(width) * normal
+        return weights
+    tall = np.linalg.qr(normal if width >= count else normal.T)[0]
+    return epsilon * (tall if width >= count else tall.T)
+
+
+def _predicted(loss: Loss, views: Views, setup: Setup, weights: FloatArray, fraction: float) -> CriticalModes | None:
+    """The law from this start: each mode's own amplitude, less what lies along modes that are learned before."""
+    if loss.law is None or (loss.of_variance and setup.beta > 1.0):
+        return None
+    norms = np.sqrt((weights**2).sum(axis=0))
+    if "teacher_rate" in loss.uses and setup.teacher_rate is not None:
+        norms = np.full(views.count, float(np.sqrt((norms**2).mean())))
+    first = critical_modes(loss, views.features, epsilon=norms, fraction=fraction, setup=setup)
+    # Modes that grow exponentially come out of a random start one after the other, each orthogonal to those before.
+    if loss.power == 1 or not isinstance(loss.law_of(views.features, setup), Logistic):
+        return first
+    order = np.argsort(first.time, kind="stable")
+    squares = np.empty(views.count)
+    squares[order] = residual_starts(weights[:, order], beta=setup.beta if loss.of_variance else 1.0)
+    left = np.where(squares > 0.0, squares, norms**2)
+    return critical_modes(loss, views.features, epsilon=np.sqrt(left), fraction=fraction, setup=setup)
+
+
+def _asymptote(loss: Loss, views: Views, setup: Setup) -> FloatArray:
+    """Where modes without a closed form in time end: normalised features by water-filling; else as Barlow Twins at beta = 1."""
+    eigenvalues = loss.eigenvalues(views.features, setup)
+    if loss.of_variance:
+        return np.where(eigenvalues > 0.0, 1.0, 0.0)
+    return water_filling(eigenvalues, beta=setup.beta, width=setup.width).energy
+
+
+def _end(until: float | None, predicted: CriticalModes | None, loss: Loss, views: Views, setup: Setup) -> float:
+    if until is not None:
+        check_positive("until", until)
+        return until
+    if predicted is not None:
+        finite = predicted.time[np.isfinite(predicted.time)]
+        if finite.size and finite.max() > 0.0:
+            return AFTER * float(finite.max())
+        raise LindynError("No mode is predicted to be learned from this start, so the run needs an end; add --until.")
+    if loss.of_variance:
+        raise LindynError("Above beta = 1 no critical time is predicted, so the run needs an end; add --until.")
+    kappa = loss.eigenvalues(views.features, setup)
+    filling = water_filling(kappa, beta=setup.beta, width=setup.width)
+    outside, inside = kappa[kappa > filling.level], filling.energy[filling.energy > 0.0]
+    rates = np.concatenate([2.0 * (outside - filling.level), 4.0 * setup.beta * inside])
+    return float(min(SETTLED / rates.min(), LONGEST))
+
+
+def _curves(training: Training, times: FloatArray, seen: FloatArray) -> Curves:
+    """Up to where the run went."""
+    covariances = [training.covariance(state) for state in seen]
+    return Curves(
+        times[: len(seen)],
+        np.array([training.sizes(state) for state in seen]),
+        np.array([effective_rank(covariance) for covariance in covariances]),
+        np.array([redundancy(covariance) for covariance in covariances]),
+        np.array([training.loss(state) for state in seen]),
+    )
