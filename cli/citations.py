@@ -77,6 +77,54 @@ _ENTRIES = {
   pages   = {592--604},
   year    = {2007}
 }""",
+    "multiview": """@inproceedings{agrawal2024small,
+  title     = {Harnessing small projectors and multiple views for efficient vision pretraining},
+  author    = {Agrawal, Kumar Krishna and Ghosh, Arna and Sodhani, Shagun and Oberman, Adam and Richards, Blake},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year      = {2024},
+  eprint    = {2312.10725},
+  archiveprefix = {arXiv}
+}""",
+    "staircase": """@inproceedings{simon2023stepwise,
+  title     = {On the Stepwise Nature of Self-Supervised Learning},
+  author    = {Simon, James B. and Knutins, Maksis and Ziyin, Liu and Geisz, Daniel and Fetterman, Abraham J.
+               and Albrecht, Joshua},
+  booktitle = {International Conference on Machine Learning},
+  year      = {2023},
+  eprint    = {2303.15438},
+  archiveprefix = {arXiv}
+}""",
+    "byol": """@inproceedings{tian2021understanding,
+  title     = {Understanding self-supervised Learning Dynamics without Contrastive Pairs},
+  author    = {Tian, Yuandong and Chen, Xinlei and Ganguli, Surya},
+  booktitle = {International Conference on Machine Learning},
+  year      = {2021},
+  eprint    = {2102.06810},
+  archiveprefix = {arXiv}
+}""",
+    "direct-copy": """@misc{wang2021towards,
+  title  = {Towards Demystifying Representation Learning with Non-contrastive Self-supervision},
+  author = {Wang, Xiang and Chen, Xinlei and Du, Simon S. and Tian, Yuandong},
+  year   = {2021},
+  eprint = {2110.04947},
+  archiveprefix = {arXiv}
+}""",
+    "iso-loss": """@inproceedings{halvagal2023implicit,
+  title     = {Implicit variance regularization in non-contrastive {SSL}},
+  author    = {Halvagal, Manu Srinath and Laborieux, Axel and Zenke, Friedemann},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year      = {2023},
+  eprint    = {2212.04858},
+  archiveprefix = {arXiv}
+}""",
+    "spectral-contrastive": """@inproceedings{haochen2021provable,
+  title     = {Provable Guarantees for Self-Supervised Deep Learning with Spectral Contrastive Loss},
+  author    = {HaoChen, Jeff Z. and Wei, Colin and Gaidon, Adrien and Ma, Tengyu},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year      = {2021},
+  eprint    = {2106.04156},
+  archiveprefix = {arXiv}
+}""",
     "figures": """@article{hunter2007matplotlib,
   title   = {Matplotlib: A 2D Graphics Environment},
   author  = {Hunter, John D.},
@@ -94,9 +142,13 @@ _BEHIND = {
     "order": ("jepa", "balls"),
     "features": ("jepa", "diagonalisation"),
     "simulate": ("jepa", "supervised", "integration", "optimiser", "rotations", "diagonalisation"),
-    "figure": ("jepa", "supervised", "integration", "figures", "rotations", "diagonalisation"),
+    "multiview": (
+        *("multiview", "staircase", "byol", "direct-copy", "iso-loss", "spectral-contrastive"),
+        *("supervised", "integration", "diagonalisation"),
+    ),
+    "figure": ("jepa", "supervised", "multiview", "staircase", "integration", "figures", "rotations", "diagonalisation"),
     "derive": ("jepa", "supervised", "symbols", "balls"),
-    "verify": ("jepa", "supervised", "symbols", "balls"),
+    "verify": ("jepa", "supervised", "multiview", "staircase", "symbols", "balls"),
 }
 
 

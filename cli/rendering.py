@@ -25,11 +25,19 @@ KEYS = ("feature", "objective", "depth", "predictor_depth", "epsilon", "fraction
 """Columns repeated in every part of a table that is wider than the terminal, where they vary."""
 
 SETTINGS = (
+    "loss",
+    "kernel",
+    "invariance",
+    "views",
+    "width",
+    "beta",
     "objective",
     "depth",
     "predictor_depth",
     "epsilon",
     "fraction",
+    "accuracy",
+    "seed",
     "start",
     "learning_rate",
     "optimiser",

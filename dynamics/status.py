@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,15 @@ import numpy.typing as npt
 from dynamics.features import FloatArray
 
 StatusArray = npt.NDArray[np.object_]
+
+
+class Explained(Protocol):
+    """A word that tables carry, and the sentence behind it."""
+
+    @property
+    def value(self) -> str: ...
+    @property
+    def message(self) -> str: ...
 
 
 class Status(Enum):
@@ -64,12 +74,10 @@ def status_of(log10_time: FloatArray) -> StatusArray:
     return members
 
 
-def remarks(told: Iterable[str]) -> list[str]:
+def remarks(told: Iterable[str], statuses: Iterable[Explained] = Status) -> list[str]:
     """What a reader should know about the status words in a table, ``reached`` aside; one sentence a word."""
-    present = set(told)
-    return [
-        f"{status.value}: {status.message}" for status in Status if status is not Status.REACHED and status.value in present
-    ]
+    present = set(told) - {Status.REACHED.value}
+    return [f"{status.value}: {status.message}" for status in statuses if status.value in present]
 
 
 def words(outcomes: npt.NDArray[np.object_]) -> StatusArray:

@@ -7,6 +7,11 @@ After Agrawal et al. 2024 (small projectors and multiple views), Simon et al. 20
 
 from dynamics.multiview.alignment import AlignmentError, alignment_error, estimate_variance
 from dynamics.multiview.bistable import Bistable
+from dynamics.multiview.collinear import (
+    collinear_escape,
+    collinear_threshold,
+    collinear_threshold_of_barlow_twins,
+)
 from dynamics.multiview.critical_time import CriticalModes, critical_modes
 from dynamics.multiview.flows import (
     barlow_twins_flow,
@@ -31,10 +36,12 @@ from dynamics.multiview.members import (
 )
 from dynamics.multiview.observables import effective_rank, redundancy
 from dynamics.multiview.riccati import Riccati
+from dynamics.multiview.sharing import Sharing
 from dynamics.multiview.simulation import ModeRun, simulate_modes
 from dynamics.multiview.status import ModeStatus
 from dynamics.multiview.strengths import mode_strengths, reversal
-from dynamics.multiview.water_filling import Filling, activation, collinear_escape, collinear_threshold, water_filling
+from dynamics.multiview.unpenalised import tilt, unpenalised_limit
+from dynamics.multiview.water_filling import Filling, activation, water_filling
 
 __all__ = [
     "LOSSES",
@@ -50,6 +57,7 @@ __all__ = [
     "Plateau",
     "Riccati",
     "Setup",
+    "Sharing",
     "activation",
     "alignment_error",
     "barlow_twins",
@@ -57,6 +65,7 @@ __all__ = [
     "byol",
     "collinear_escape",
     "collinear_threshold",
+    "collinear_threshold_of_barlow_twins",
     "critical_modes",
     "direct_copy",
     "effective_rank",
@@ -77,7 +86,9 @@ __all__ = [
     "simulate_modes",
     "spectral_contrastive",
     "spectral_contrastive_flow",
+    "tilt",
     "trajectory",
     "two_layers",
+    "unpenalised_limit",
     "water_filling",
 ]

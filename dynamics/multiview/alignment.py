@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -28,14 +28,20 @@ class AlignmentError:
     pairs: float
 
     def expected(self, images: int, views: int) -> float:
-        """Expected error with n images and m views of each; right to first order in 1/n."""
-        n, m = whole_number("images", images, 1), whole_number("views", views, 2)
+        """Expected error with n images and m views of each, n at least m; right to first order in 1/n."""
+        m = whole_number("views", views, 2)
+        n = whole_number("images", images, 1)
+        if n < m:
+            raise ParameterError("images", n, f"at least the number of views, {m}, as the error is known for many images only")
         return (self.images + self.views / m + self.pairs / (m * (m - 1))) / n
 
     @property
     def best_views(self) -> float:
-        """Views m at which the error is least for a fixed budget n m: 1 + sqrt(c / a); it need not be whole."""
-        return 1.0 + sqrt(self.pairs / self.images)
+        """Views m at which the error is least for a fixed budget n m: 1 + sqrt(c / a); it need not be whole.
+
+        ``inf`` where more views are always better, as images alone contribute no error.
+        """
+        return 1.0 + sqrt(self.pairs / self.images) if self.images > 0.0 else inf
 
 
 def alignment_error(rho: npt.ArrayLike, width: int) -> AlignmentError:
@@ -44,7 +50,8 @@ def alignment_error(rho: npt.ArrayLike, width: int) -> AlignmentError:
     Parameters
     ----------
     rho
-        Regression coefficient between whitened views, the eigenvalues of the kernel, in (0, 1).
+        Regression coefficient between whitened views, the eigenvalues of the kernel; from -1 to 1, and positive for the leading
+        modes. A negative one counts with its noise like any other.
 
     Raises
     ------
@@ -52,9 +59,13 @@ def alignment_error(rho: npt.ArrayLike, width: int) -> AlignmentError:
         If ``width`` does not leave at least one mode, or the modes on either side of it tie.
     """
     values = np.sort(np.array(rho, dtype=np.float64))[::-1]
-    if values.ndim != 1 or not ((values > 0.0) & (values < 1.0)).all():
-        raise ParameterError("rho", rho, "a list of numbers between 0 and 1")
-    d = whole_number("width", width, 1, len(values) - 1)
+    if values.ndim != 1 or not (np.abs(values) <= 1.0).all():
+        raise ParameterError("rho", rho, "a list of numbers between -1 and 1")
+    d = whole_number("width", width, 1, max(len(values) - 1, 1))
+    if len(values) == 1:
+        raise ParameterError("rho", rho, "two numbers or more, for a mode to be mistaken for another")
+    if not values[d - 1] > 0.0:
+        raise ParameterError("width", width, f"at most {int((values > 0.0).sum())}, the number of modes of positive rho")
     if values[d - 1] == values[d]:
         raise ParameterError("width", width, f"one that does not part modes of equal rho, {values[d]:g}")
     k, j = values[:d, None], values[None, d:]

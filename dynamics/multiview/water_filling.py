@@ -48,7 +48,7 @@ def water_filling(kappa: npt.ArrayLike, *, beta: float, width: int) -> Filling:
     """
     check_positive("beta", beta)
     whole_number("width", width, 1)
-    values = _eigenvalues(kappa)
+    values = eigenvalues_of(kappa)
     order = np.argsort(values, kind="stable")
     rising = values[order]
     most = min(width, len(values))
@@ -62,7 +62,7 @@ def water_filling(kappa: npt.ArrayLike, *, beta: float, width: int) -> Filling:
 
 def activation(kappa: npt.ArrayLike) -> FloatArray:
     """The product of beta and the width from which on each mode is active: half the sum of its distances above lower modes."""
-    values = _eigenvalues(kappa)
+    values = eigenvalues_of(kappa)
     order = np.argsort(values, kind="stable")
     rising = values[order]
     thresholds = np.empty(len(values))
@@ -70,19 +70,8 @@ def activation(kappa: npt.ArrayLike) -> FloatArray:
     return thresholds
 
 
-def collinear_threshold(kappa: npt.ArrayLike, width: int) -> float:
-    """Beta below which all features on the lowest mode are a stable minimum: collapse to collinear features."""
-    lowest, second = np.sort(_eigenvalues(kappa))[:2]
-    return float((second - lowest) / (2.0 * whole_number("width", width, 1)))
-
-
-def collinear_escape(kappa: npt.ArrayLike, *, beta: float, width: int) -> float:
-    """Rate at which features leave the collinear state for the second mode; negative where it is stable."""
-    lowest, second = np.sort(_eigenvalues(kappa))[:2]
-    return float(4.0 * beta * width - 2.0 * (second - lowest))
-
-
-def _eigenvalues(kappa: npt.ArrayLike) -> FloatArray:
+def eigenvalues_of(kappa: npt.ArrayLike) -> FloatArray:
+    """The eigenvalues as an array; raise unless they are finite and not negative."""
     values = np.atleast_1d(np.array(kappa, dtype=np.float64))
     if values.ndim != 1 or not np.isfinite(values).all() or (values < 0.0).any():
         raise ParameterError("kappa", kappa, "a list of numbers, 0 or more")

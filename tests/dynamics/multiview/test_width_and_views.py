@@ -199,7 +199,7 @@ def test_the_alignment_error_of_samples_is_the_expected_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "rho"), [(0, RHO), (8, RHO), (1, [0.5, 0.5]), (1, [1.0, 0.5])], ids=["none", "all", "tie", "one"]
+    ("width", "rho"), [(0, RHO), (8, RHO), (1, [0.5, 0.5]), (1, [1.5, 0.5])], ids=["none", "all", "tie", "beyond one"]
 )
 def test_modes_that_cannot_be_told_apart_are_refused(width: int, rho: np.ndarray) -> None:
     with pytest.raises(ParameterError):

@@ -1,0 +1,67 @@
+"""Tables of the matrices trained on a loss, and what to say beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynamics.features import Features
+from dynamics.multiview.graph import AugmentationGraph
+from dynamics.multiview.losses import Loss
+from dynamics.multiview.simulation import ModeRun, simulate_modes
+from dynamics.reports.multiview import SetupGrid, tied
+from dynamics.table import Table, stacked
+
+if TYPE_CHECKING:
+    from dynamics.network.population import Data
+
+
+def trained(
+    loss: Loss,
+    source: Features | AugmentationGraph | Data,
+    grid: SetupGrid,
+    *,
+    epsilon: Sequence[float],
+    seeds: Iterable[int],
+    **how: Any,
+) -> list[ModeRun]:
+    """One run for every setup, start and seed; the rest is as for `simulate_modes`."""
+    return [
+        simulate_modes(loss, source, setup=setup, epsilon=start, seed=seed, **how)
+        for setup, start, seed in product(grid.setups(), epsilon, seeds)
+    ]
+
+
+def run_table(runs: Sequence[ModeRun]) -> Table:
+    """One row a mode and run."""
+    return stacked(Table(run.columns()) for run in runs)
+
+
+def run_curves(runs: Sequence[ModeRun]) -> Table:
+    """The curves of all runs, one below the other."""
+    return stacked(run.curves_table() for run in runs)
+
+
+def mode_simulation_remarks(runs: Sequence[ModeRun]) -> list[str]:
+    """How the runs ended, and how far the law was off."""
+    first = runs[0]
+    told = [f"{first.loss.name}: {first.loss.title}."]
+    told += [
+        f"The run of seed {run.seed}, width {run.setup.width} diverged; lower --learning-rate." for run in runs if run.diverged
+    ]
+    ratios = np.array([ratio for run in runs for ratio in run.columns()["ratio"] if ratio is not None], dtype=np.float64)
+    if ratios.size:
+        told.append(f"Simulated over predicted times: {ratios.min():.4g} to {ratios.max():.4g}.")
+    ranks = [run.curves.effective_rank[-1] for run in runs]
+    told.append(f"Effective rank of the outputs at the end: {_range(ranks)}.")
+    alike = [run.curves.redundancy[-1] for run in runs if np.isfinite(run.curves.redundancy[-1])]
+    told += [f"Mean squared correlation of two outputs at the end: {_range(alike)}."] if alike else []
+    return [*told, *tied(first.features, first.loss.eigenvalues(first.features, first.setup), first.loss.eigenvalue)]
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.4g}", f"{max(values):.4g}"
+    return low if low == high else f"{low} to {high}"
