@@ -31,8 +31,11 @@ class CriticalModes(Tabular):
     asymptote
         Size that each mode tends to, as the loss measures it: for Barlow Twins the variance that a mode carries over all
         outputs of the projector; 0 where it is not learned.
+    threshold
+        Size that counts as learned: ``fraction`` of the asymptote or, where modes share plateaus (Barlow Twins with beta below
+        1), of the size that the mode has on the plateau that it opens, from which later modes take.
     time
-        Gradient-flow time at unit learning rate to ``fraction`` of the asymptote; ``inf`` where it is not learned.
+        Gradient-flow time at unit learning rate to the threshold; ``inf`` where it is not learned.
     accuracy
         ``exact`` for aligned modes, or ``leading-log``: right to leading logarithms in a small random start.
     status
@@ -46,6 +49,7 @@ class CriticalModes(Tabular):
     fraction: float
     eigenvalue: FloatArray
     asymptote: FloatArray
+    threshold: FloatArray
     time: FloatArray
     accuracy: str
     status: StatusArray
@@ -73,7 +77,7 @@ class CriticalModes(Tabular):
             | {name: np.full(count, value) for name, value in settings.items()}
             | {"epsilon": self.epsilon, "fraction": np.full(count, self.fraction)}
             | {"lambda": self.features.lam, "rho": self.features.rho, "sigma": self.features.sigma}
-            | {self.loss.eigenvalue: self.eigenvalue, "asymptote": self.asymptote}
+            | {self.loss.eigenvalue: self.eigenvalue, "asymptote": self.asymptote, "threshold": self.threshold}
             | {"critical_time": known(self.time), "log10_critical_time": known(self.log10_time)}
             | {"accuracy": np.full(count, self.accuracy), "status": words(self.status)}
         )
@@ -115,13 +119,14 @@ def critical_modes(
     learned = order[: int(np.isfinite(time).sum())]
     beyond = learned[setup.width :]
     status[beyond], time[beyond], asymptote[beyond] = ModeStatus.BEYOND_WIDTH, np.inf, 0.0
-    learned, accuracy = learned[: setup.width], EXACT
+    learned, accuracy, threshold = learned[: setup.width], EXACT, fraction * asymptote
     if loss.of_variance:
         check_shared(setup.beta)
         time[learned] = shared(time[learned], width=setup.width, beta=setup.beta)
-        asymptote[learned] = plateau(len(learned), width=setup.width, beta=setup.beta).mode_energy
+        energies = [plateau(step + 1, width=setup.width, beta=setup.beta).mode_energy for step in range(len(learned))]
+        threshold[learned], asymptote[learned] = fraction * np.array(energies), energies[-1] if energies else 0.0
         accuracy = LEADING if setup.beta < 1.0 else EXACT
-    return CriticalModes(loss, features, setup, amplitude, fraction, eigenvalue, asymptote, time, accuracy, status)
+    return CriticalModes(loss, features, setup, amplitude, fraction, eigenvalue, asymptote, threshold, time, accuracy, status)
 
 
 def _amplitudes(epsilon: npt.ArrayLike, count: int, loss: Loss) -> FloatArray:
@@ -158,4 +163,6 @@ def _with_teacher(loss: Loss, features: Features, amplitude: FloatArray, fractio
     time, asymptote = found.time.copy(), found.asymptote.copy()
     beyond = np.argsort(time, kind="stable")[: int(np.isfinite(time).sum())][setup.width :]
     told[beyond], time[beyond], asymptote[beyond] = ModeStatus.BEYOND_WIDTH, np.inf, 0.0
-    return CriticalModes(loss, features, setup, amplitude, fraction, features.lam, asymptote, time, EXACT, told)
+    return CriticalModes(
+        loss, features, setup, amplitude, fraction, features.lam, asymptote, fraction * asymptote, time, EXACT, told
+    )

@@ -56,10 +56,10 @@ class ModeRun(Tabular):
     ----------
     predicted
         The critical times that the law gives from this very start; None for a loss whose modes have no closed form.
-    asymptote
-        Size that each mode is predicted to tend to.
+    asymptote, threshold
+        Size that each mode is predicted to tend to, and the one that counts as learned; as for `CriticalModes`.
     time
-        When each came to ``fraction`` of it; ``nan`` where it did not.
+        When each came to its threshold (`CriticalModes.threshold`); ``nan`` where it did not.
     final
         Size at the end.
     status
@@ -80,6 +80,7 @@ class ModeRun(Tabular):
     seed: int
     predicted: CriticalModes | None
     asymptote: FloatArray
+    threshold: FloatArray
     time: FloatArray
     final: FloatArray
     status: StatusArray
@@ -102,7 +103,7 @@ class ModeRun(Tabular):
             | {name: np.full(count, value) for name, value in settings.items()}
             | {"seed": np.full(count, self.seed)}
             | {"lambda": self.features.lam, "rho": self.features.rho, "sigma": self.features.sigma}
-            | {"asymptote": self.asymptote, "final_size": self.final}
+            | {"asymptote": self.asymptote, "threshold": self.threshold, "final_size": self.final}
             | {"critical_time": known(predicted), "simulated_time": known(self.time), "ratio": known(ratio)}
             | {"status": words(told), "simulated_status": words(self.status)}
         )
@@ -165,12 +166,13 @@ def simulate_modes(
     asymptote = _asymptote(loss, views, setup) if predicted is None else predicted.asymptote
     end = _end(until, predicted, loss, views, setup)
     state = training.start(weights)
-    thresholds = np.where(asymptote > 0.0, fraction * asymptote, np.inf)
+    threshold = fraction * asymptote if predicted is None else predicted.threshold
+    watched = np.where(asymptote > 0.0, threshold, np.inf)
     times = np.linspace(0.0, end, whole_number("points", points, 2))
     if learning_rate is None:
-        moved = followed(training, state, times, thresholds)
+        moved = followed(training, state, times, watched)
     else:
-        moved = descended(training, state, times, thresholds, learning_rate)
+        moved = descended(training, state, times, watched, learning_rate)
     curves, time = _curves(training, times, moved.states), moved.crossed
     reached = np.isfinite(time)
     status = np.full(views.count, ModeStatus.NOT_REACHED, dtype=object)
@@ -180,7 +182,7 @@ def simulate_modes(
     status[none] = ModeStatus.NEVER if predicted is None else predicted.status[none]
     return ModeRun(
         *(loss, views.features, setup, start, epsilon, fraction, learning_rate, seed),
-        *(predicted, asymptote, time, curves.sizes[-1], status, curves, moved.diverged),
+        *(predicted, asymptote, threshold, time, curves.sizes[-1], status, curves, moved.diverged),
     )
 
 

@@ -29,9 +29,9 @@ class ModeStatus(Enum):
 
 
 _MESSAGES = {
-    ModeStatus.REACHED: "The mode reaches fraction * asymptote at the stated time.",
+    ModeStatus.REACHED: "The mode reaches its threshold at the stated time.",
     ModeStatus.ALREADY_REACHED: (
-        "The start is at or above fraction * asymptote, so the mode counts as learned at time 0. Lower epsilon."
+        "The start is at or above the threshold, so the mode counts as learned at time 0. Lower epsilon."
     ),
     ModeStatus.NEVER: (
         "The loss does not let the mode grow: its views do not covary positively (lambda <= 0), or the penalty is too weak for"
@@ -45,7 +45,7 @@ _MESSAGES = {
         "Faster modes have filled the projector: a projector of width d holds d modes. Raise the width to learn this one."
     ),
     ModeStatus.NOT_REACHED: (
-        "The mode did not come to fraction * predicted asymptote within the run: it needs longer, or modes mix and it never"
+        "The mode did not come to its threshold within the run: it needs longer, or modes mix and it never"
         " gets there. Raise --until, or lower epsilon."
     ),
     ModeStatus.NOT_PREDICTED: (

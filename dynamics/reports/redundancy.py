@@ -143,11 +143,11 @@ def _about_plateaus(loss: Loss, features: Features, setup: Setup) -> list[str]:
     modes = min(d, int((loss.eigenvalues(features, setup) > 0.0).sum()))
     weight = beta * d / (1.0 - beta)
     slowed = plateau(max(modes - 1, 0), width=d, beta=beta).growth
-    strong = "weak" if weight < 1.0 else f"strong for {'all' if weight >= modes else 'the first'} {min(int(weight), modes)}"
+    held = min(int(weight), modes)
+    strong = f"strong for {held} mode{'s' if held > 1 else ''} of {modes}" if held else "weak for every mode"
     return [
-        f"Width {d}, beta {beta:g}: beta d / (1 - beta) = {weight:.4g} is the number of modes up to which beta is strong, so it"
-        f" is {strong}. Behind r modes the next grows at 1 / (1 + r (1 - beta) / (beta d)) of its own rate: the last of {modes}"
-        f" at {slowed:.3g}."
+        f"Width {d}, beta {beta:g}: {strong}, as beta d / (1 - beta) = {weight:.4g}. Behind r modes the next grows at"
+        f" 1 / (1 + r (1 - beta) / (beta d)) of its own rate, the last of {modes} at {slowed:.3g}."
     ]
 
 
