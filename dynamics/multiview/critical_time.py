@@ -115,11 +115,8 @@ def critical_modes(
     start, asymptote = loss.size(amplitude, eigenvalue), law.asymptote
     status = law.status(start, fraction * asymptote)
     time = _alone(law, start, fraction * asymptote, status)
-    order = np.argsort(time, kind="stable")
-    learned = order[: int(np.isfinite(time).sum())]
-    beyond = learned[setup.width :]
-    status[beyond], time[beyond], asymptote[beyond] = ModeStatus.BEYOND_WIDTH, np.inf, 0.0
-    learned, accuracy, threshold = learned[: setup.width], EXACT, fraction * asymptote
+    learned = _within(setup.width, time, asymptote, status)
+    threshold, accuracy = fraction * asymptote, EXACT
     if loss.of_variance:
         check_shared(setup.beta)
         time[learned] = shared(time[learned], width=setup.width, beta=setup.beta)
@@ -127,6 +124,14 @@ def critical_modes(
         threshold[learned], asymptote[learned] = fraction * np.array(energies), energies[-1] if energies else 0.0
         accuracy = LEADING if setup.beta < 1.0 else EXACT
     return CriticalModes(loss, features, setup, amplitude, fraction, eigenvalue, asymptote, threshold, time, accuracy, status)
+
+
+def _within(width: int, time: FloatArray, asymptote: FloatArray, status: StatusArray) -> npt.NDArray[np.intp]:
+    """The modes that a projector has room for, first learned first; the others are marked as beyond its width."""
+    learned = np.argsort(time, kind="stable")[: int(np.isfinite(time).sum())]
+    beyond = learned[width:]
+    status[beyond], time[beyond], asymptote[beyond] = ModeStatus.BEYOND_WIDTH, np.inf, 0.0
+    return learned[:width]
 
 
 def _amplitudes(epsilon: npt.ArrayLike, count: int, loss: Loss) -> FloatArray:
@@ -161,8 +166,7 @@ def _with_teacher(loss: Loss, features: Features, amplitude: FloatArray, fractio
     found = mode_times(jepa(1, 1), features, epsilon=float(amplitude[0]), fraction=fraction, regime=regime)
     told = np.array([ModeStatus(status.value) for status in found.status], dtype=object)
     time, asymptote = found.time.copy(), found.asymptote.copy()
-    beyond = np.argsort(time, kind="stable")[: int(np.isfinite(time).sum())][setup.width :]
-    told[beyond], time[beyond], asymptote[beyond] = ModeStatus.BEYOND_WIDTH, np.inf, 0.0
+    _within(setup.width, time, asymptote, told)
     return CriticalModes(
         loss, features, setup, amplitude, fraction, features.lam, asymptote, fraction * asymptote, time, EXACT, told
     )
