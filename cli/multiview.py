@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import wraps
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cli.commands import TRAINING_TIME, Lindyn, main, refuse_unused
 from cli.options import Command, output_options, several, source_input
+from cli.progress import progress
 from cli.rendering import Output, note
 
 if TYPE_CHECKING:
@@ -114,7 +116,7 @@ def loss_options(*losses: str) -> Callable[[Command], Command]:
 
             loss = KNOWN[name]
             settings = {setting: options.pop(setting) for setting in ("width", *SETTINGS)}
-            _refuse_settings(loss, settings)
+            _refuse_settings(loss, settings, drawn=options.get("images") is not None)
             command(loss=loss, grid=SetupGrid(**_distinct(settings)), **options)
 
         return wrapped
@@ -122,10 +124,12 @@ def loss_options(*losses: str) -> Callable[[Command], Command]:
     return decorate
 
 
-def _refuse_settings(loss: Loss, settings: dict[str, Any]) -> None:
-    """Refuse settings that the loss would not read."""
-    unused = [name for name in SETTINGS if name not in loss.uses]
+def _refuse_settings(loss: Loss, settings: dict[str, Any], drawn: bool) -> None:
+    """Refuse settings that the loss would not read; the views of images that are drawn always count."""
+    unused = [name for name in SETTINGS if name not in loss.uses and not (drawn and name == "views")]
     refuse_unused(loss.name, *unused)
+    if drawn:
+        return
     if "kernel" in loss.uses and settings["kernel"] != "view-mean":
         refuse_unused(f"the {settings['kernel']} kernel", "views", remedy="add --kernel view-mean")
     if "invariance" in loss.uses and settings["invariance"] != "views":
@@ -255,6 +259,9 @@ def views(
     help="Weights at the start: independent normal entries, or orthonormal columns (the laws are then exact).",
 )
 @click.option("--learning-rate", type=float, help="Train by gradient descent with this step, in place of gradient flow.")
+@click.option(
+    "--images", type=int, metavar="N", help="Draw N images and --views of each, and train on the moments that they estimate."
+)
 @click.option("--until", type=float, metavar="T", help="Time at which to end; by default a little after the predicted times.")
 @click.option("--runs", type=click.IntRange(min=1), default=1, show_default=True, help="Runs, with seeds from --seed on.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random start.")
@@ -277,7 +284,9 @@ def simulate(
     from dynamics.reports.mode_simulation import mode_simulation_remarks, run_curves, run_table, trained
 
     output.check()
-    finished = trained(loss, source, grid, epsilon=epsilon, seeds=range(seed, seed + runs), **how)
+    cases = list(product(grid.setups(), epsilon, range(seed, seed + runs)))
+    with progress(len(cases), "Training") as done:
+        finished = trained(loss, source, cases, done, **how)
     table = run_table(finished)
     output.summarise(table, TRAINING_TIME)
     for line in (*mode_simulation_remarks(finished), *_meanings(_statuses(table))):

@@ -37,6 +37,7 @@ SETTINGS = (
     "epsilon",
     "fraction",
     "accuracy",
+    "images",
     "seed",
     "start",
     "learning_rate",

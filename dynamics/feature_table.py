@@ -26,9 +26,9 @@ OWN_COLUMNS = frozenset(
     "reached runs diverged "
     "start learning_rate optimiser momentum batch predictor_start predictor_rate teacher_rate weight_decay "
     "stop_gradient "
-    "loss kernel invariance views width beta threshold strength kappa accuracy seed final_size simulated_error simulated_error_se "
-    "next_time effective_rank redundancy feature_variance mode_energy growth plateau_loss activation_beta size loss_value "
-    "images samples images_part views_part pairs_part error".split()
+    "loss kernel invariance views width beta threshold strength kappa accuracy seed final_size simulated_error "
+    "simulated_error_se next_time effective_rank redundancy feature_variance mode_energy growth plateau_loss activation_beta "
+    "size loss_value images samples images_part views_part pairs_part error".split()
 )
 """Columns that lindyn's own tables carry besides the features; a features table may keep them, and they are not read."""
 

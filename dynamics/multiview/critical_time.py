@@ -70,11 +70,9 @@ class CriticalModes(Tabular):
     def columns(self) -> Columns:
         """The standard columns, and those of the loss."""
         count = len(self.features)
-        settings = {"loss": self.loss.name, "width": self.setup.width}
-        settings |= {name: getattr(self.setup, name) for name in self.loss.uses if getattr(self.setup, name) is not None}
         return (
             {"feature": np.array(self.features.labels(), dtype=object)}
-            | {name: np.full(count, value) for name, value in settings.items()}
+            | {name: np.full(count, value) for name, value in self.loss.settings(self.setup).items()}
             | {"epsilon": self.epsilon, "fraction": np.full(count, self.fraction)}
             | {"lambda": self.features.lam, "rho": self.features.rho, "sigma": self.features.sigma}
             | {self.loss.eigenvalue: self.eigenvalue, "asymptote": self.asymptote, "threshold": self.threshold}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -126,6 +126,11 @@ class Loss:
         """Sizes of modes of these amplitudes: norms of their columns in the projector, or singular values."""
         size: FloatArray = amplitude**self.power
         return size * eigenvalues if self.of_variance else size
+
+    def settings(self, setup: Setup) -> dict[str, Any]:
+        """What the loss reads of a setup, by the names that tables carry."""
+        read = {name: getattr(setup, name) for name in self.uses}
+        return {"loss": self.name, "width": setup.width} | {name: value for name, value in read.items() if value is not None}
 
     def law_of(self, features: Features, setup: Setup) -> Law:
         """The law of the modes of these features; raises a `LindynError` for a loss without a closed form."""

@@ -61,6 +61,17 @@ MATRICES: dict[str, Callable[[Views, int], FloatArray]] = {
 """The kernels of `dynamics.multiview.strengths.KERNELS` between features."""
 
 
+def sample_of(features: Features, *, images: int, views: int, seed: int) -> Views:
+    """Moments as one sample estimates them: n images and m Gaussian views of each, whose features come out mixed.
+
+    Parameters and errors are those of `dynamics.multiview.sampled_views.sampled_views`.
+    """
+    from dynamics.multiview.sampled_views import sampled_views
+
+    drawn = sampled_views(features, images=images, views=views, replicates=1, seed=seed)
+    return Views(features, drawn.total[0], drawn.all_pairs[0])
+
+
 def views_of(source: Features | AugmentationGraph | Data) -> Views:
     """Moments of features, which are diagonal; of a graph, in its eigenfunctions; of data, in the basis of their features.
 

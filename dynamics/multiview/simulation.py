@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from dynamics.multiview.logistic import Logistic
 from dynamics.multiview.losses import Loss, Setup
 from dynamics.multiview.motion import descended, followed
 from dynamics.multiview.observables import effective_rank, redundancy
-from dynamics.multiview.population import Views, views_of
+from dynamics.multiview.population import Views, sample_of, views_of
 from dynamics.multiview.status import ModeStatus
 from dynamics.multiview.training import TRAININGS, Training
 from dynamics.multiview.water_filling import water_filling
@@ -78,6 +78,7 @@ class ModeRun(Tabular):
     fraction: float
     learning_rate: float | None
     seed: int
+    images: int | None
     predicted: CriticalModes | None
     asymptote: FloatArray
     threshold: FloatArray
@@ -87,21 +88,24 @@ class ModeRun(Tabular):
     curves: Curves
     diverged: bool
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the run was made with, by the names that tables carry."""
+        sample = {} if self.images is None else {"views": self.setup.views, "images": self.images}
+        step = {} if self.learning_rate is None else {"learning_rate": self.learning_rate}
+        start = {"start": self.start, "epsilon": self.epsilon, "fraction": self.fraction, "seed": self.seed}
+        return self.loss.settings(self.setup) | sample | start | step
+
     def columns(self) -> Columns:
         """One row a mode: what was predicted from this start, and what happened."""
         count = len(self.features)
-        settings = {"loss": self.loss.name, "width": self.setup.width}
-        settings |= {name: getattr(self.setup, name) for name in self.loss.uses if getattr(self.setup, name) is not None}
-        settings |= {"start": self.start, "epsilon": self.epsilon, "fraction": self.fraction}
-        settings |= {} if self.learning_rate is None else {"learning_rate": self.learning_rate}
         predicted = np.full(count, np.nan) if self.predicted is None else self.predicted.time
         told = np.full(count, ModeStatus.NOT_PREDICTED, dtype=object) if self.predicted is None else self.predicted.status
         usable = np.isfinite(predicted) & (predicted > 0.0)
         ratio = np.where(usable, self.time / np.where(usable, predicted, 1.0), np.nan)
         return (
             {"feature": np.array(self.features.labels(), dtype=object)}
-            | {name: np.full(count, value) for name, value in settings.items()}
-            | {"seed": np.full(count, self.seed)}
+            | {name: np.full(count, value) for name, value in self.settings.items()}
             | {"lambda": self.features.lam, "rho": self.features.rho, "sigma": self.features.sigma}
             | {"asymptote": self.asymptote, "threshold": self.threshold, "final_size": self.final}
             | {"critical_time": known(predicted), "simulated_time": known(self.time), "ratio": known(ratio)}
@@ -114,7 +118,7 @@ class ModeRun(Tabular):
         points = len(curves.time)
         return Table(
             {"feature": np.tile(np.array(self.features.labels(), dtype=object), points)}
-            | {"loss": np.full(points * count, self.loss.name), "seed": np.full(points * count, self.seed)}
+            | {name: np.full(points * count, value) for name, value in self.settings.items()}
             | {"time": np.repeat(curves.time, count), "size": curves.sizes.ravel()}
             | {"effective_rank": np.repeat(curves.effective_rank, count)}
             | {"redundancy": known(np.repeat(curves.redundancy, count)), "loss_value": np.repeat(curves.loss, count)}
@@ -125,6 +129,7 @@ def simulate_modes(
     loss: Loss,
     source: Features | AugmentationGraph | Data,
     *,
+    images: int | None = None,
     setup: Setup | None = None,
     epsilon: float = 1e-3,
     fraction: float = 0.5,
@@ -140,6 +145,9 @@ def simulate_modes(
     ----------
     source
         Features of exchangeable views, an augmentation graph (its exact kernel), or data, whose features may be coupled.
+    images
+        Draw so many images, with ``setup.views`` normal views of each, and train on the moments that they estimate; by default
+        on the exact ones. Only with features, and at least as many as there are.
     epsilon
         Amplitude of a mode at the start: the norm of its column in the projector, on average over starts. Normalised features
         start at unit norm instead.
@@ -160,7 +168,7 @@ def simulate_modes(
     setup = setup or Setup()
     check_fraction(fraction)
     check_positive("epsilon", epsilon)
-    views = views_of(source)
+    views = views_of(source) if images is None else _sample(source, images, setup.views, seed)
     training, weights = TRAININGS[loss.name](views, setup), _weights(start, setup.width, views.count, epsilon, seed)
     predicted = _predicted(loss, views, setup, weights, fraction)
     asymptote = _asymptote(loss, views, setup) if predicted is None else predicted.asymptote
@@ -181,9 +189,15 @@ def simulate_modes(
     none = asymptote == 0.0
     status[none] = ModeStatus.NEVER if predicted is None else predicted.status[none]
     return ModeRun(
-        *(loss, views.features, setup, start, epsilon, fraction, learning_rate, seed),
+        *(loss, views.features, setup, start, epsilon, fraction, learning_rate, seed, images),
         *(predicted, asymptote, threshold, time, curves.sizes[-1], status, curves, moved.diverged),
     )
+
+
+def _sample(source: Features | AugmentationGraph | Data, images: int, views: int, seed: int) -> Views:
+    if not isinstance(source, Features):
+        raise LindynError("Images are drawn of features only; data and graphs have their own.")
+    return sample_of(source, images=images, views=views, seed=seed)
 
 
 def _weights(start: str, width: int, count: int, epsilon: float, seed: int) -> FloatArray:

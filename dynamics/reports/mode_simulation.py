@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import product
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dynamics.features import Features
 from dynamics.multiview.graph import AugmentationGraph
-from dynamics.multiview.losses import Loss
+from dynamics.multiview.losses import Loss, Setup
 from dynamics.multiview.simulation import ModeRun, simulate_modes
-from dynamics.reports.multiview import SetupGrid, tied
+from dynamics.reports.multiview import tied
 from dynamics.table import Table, stacked
 
 if TYPE_CHECKING:
@@ -22,17 +21,16 @@ if TYPE_CHECKING:
 def trained(
     loss: Loss,
     source: Features | AugmentationGraph | Data,
-    grid: SetupGrid,
-    *,
-    epsilon: Sequence[float],
-    seeds: Iterable[int],
+    cases: Iterable[tuple[Setup, float, int]],
+    done: Callable[[str], None] = lambda case: None,
     **how: Any,
 ) -> list[ModeRun]:
-    """One run for every setup, start and seed; the rest is as for `simulate_modes`."""
-    return [
-        simulate_modes(loss, source, setup=setup, epsilon=start, seed=seed, **how)
-        for setup, start, seed in product(grid.setups(), epsilon, seeds)
-    ]
+    """One run for every setup, start and seed; the rest is as for `simulate_modes`. ``done`` is called after each."""
+    finished = []
+    for setup, start, seed in cases:
+        finished.append(simulate_modes(loss, source, setup=setup, epsilon=start, seed=seed, **how))
+        done(f"seed {seed}")
+    return finished
 
 
 def run_table(runs: Sequence[ModeRun]) -> Table:

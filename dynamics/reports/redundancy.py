@@ -37,9 +37,8 @@ def redundancy_table(loss: Loss, features: Features, grid: SetupGrid, *, epsilon
 
 def _settings(loss: Loss, features: Features, setup: Setup) -> Columns:
     count = len(features)
-    settings = {"loss": loss.name, "width": setup.width} | {name: getattr(setup, name) for name in loss.uses}
     return {"feature": np.array(features.labels(), dtype=object)} | {
-        name: np.full(count, value) for name, value in settings.items()
+        name: np.full(count, value) for name, value in loss.settings(setup).items()
     }
 
 
