@@ -72,6 +72,7 @@ def learned_from(command: Command) -> Command:
 
         rest = {name: value for name, value in options.items() if name not in ELSEWHERE}
         command(source=AugmentationGraph(read_matrix(source).values), **rest)
+        note("Feature 1 is the constant function, which tells no views apart.")
 
     return wrapped
 

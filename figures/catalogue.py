@@ -33,6 +33,11 @@ NAMES = (
     "spectrum",
     "digits",
     "steps",
+    "staircase",
+    "redundancy",
+    "projector",
+    "views",
+    "three-orders",
 )
 """Every figure, in the order of the gallery."""
 

@@ -35,7 +35,9 @@ from dynamics.multiview.members import (
     two_layers,
 )
 from dynamics.multiview.observables import effective_rank, redundancy
+from dynamics.multiview.read_out import BestBeta, ReadOut, best_beta, trained_gram
 from dynamics.multiview.riccati import Riccati
+from dynamics.multiview.sampled_views import SampledViews, leading_modes, sampled_views, simulated_error
 from dynamics.multiview.sharing import Sharing
 from dynamics.multiview.simulation import ModeRun, simulate_modes
 from dynamics.multiview.status import ModeStatus
@@ -47,6 +49,7 @@ __all__ = [
     "LOSSES",
     "AlignmentError",
     "AugmentationGraph",
+    "BestBeta",
     "Bistable",
     "CriticalModes",
     "Filling",
@@ -55,13 +58,16 @@ __all__ = [
     "ModeRun",
     "ModeStatus",
     "Plateau",
+    "ReadOut",
     "Riccati",
+    "SampledViews",
     "Setup",
     "Sharing",
     "activation",
     "alignment_error",
     "barlow_twins",
     "barlow_twins_flow",
+    "best_beta",
     "byol",
     "collinear_escape",
     "collinear_threshold",
@@ -74,6 +80,7 @@ __all__ = [
     "invariances",
     "iso_loss",
     "ladder_times",
+    "leading_modes",
     "loss_of",
     "mode_strengths",
     "normalised_flow",
@@ -83,10 +90,13 @@ __all__ = [
     "redundancy",
     "residual_starts",
     "reversal",
+    "sampled_views",
     "simulate_modes",
+    "simulated_error",
     "spectral_contrastive",
     "spectral_contrastive_flow",
     "tilt",
+    "trained_gram",
     "trajectory",
     "two_layers",
     "unpenalised_limit",

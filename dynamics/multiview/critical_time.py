@@ -115,7 +115,7 @@ def critical_modes(
     time = _alone(law, start, fraction * asymptote, status)
     learned = _within(setup.width, time, asymptote, status)
     threshold, accuracy = fraction * asymptote, EXACT
-    if loss.of_variance:
+    if loss.shares:
         check_shared(setup.beta)
         time[learned] = shared(time[learned], width=setup.width, beta=setup.beta)
         energies = [plateau(step + 1, width=setup.width, beta=setup.beta).mode_energy for step in range(len(learned))]

@@ -111,6 +111,8 @@ class Loss:
         The size that the law is about: the square of a mode's amplitude, or (1) the amplitude.
     of_variance
         Whether the size is measured in units of 1 / strength, as the share of a unit variance is.
+    shares
+        Whether outputs share modes where beta is below 1, so that modes wait for one another (a staircase).
     """
 
     name: str
@@ -121,6 +123,7 @@ class Loss:
     law: Callable[[Features, FloatArray, Setup], Law] | None
     power: int = 2
     of_variance: bool = False
+    shares: bool = False
 
     def size(self, amplitude: FloatArray, eigenvalues: FloatArray) -> FloatArray:
         """Sizes of modes of these amplitudes: norms of their columns in the projector, or singular values."""
@@ -166,6 +169,7 @@ LOSSES = {
             _strength,
             lambda features, strength, setup: barlow_twins(strength),
             of_variance=True,
+            shares=True,
         ),
         Loss(
             "penalised",

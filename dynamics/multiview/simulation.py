@@ -214,7 +214,7 @@ def _weights(start: str, width: int, count: int, epsilon: float, seed: int) -> F
 
 def _predicted(loss: Loss, views: Views, setup: Setup, weights: FloatArray, fraction: float) -> CriticalModes | None:
     """The law from this start: each mode's own amplitude, less what lies along modes that are learned before."""
-    if loss.law is None or (loss.of_variance and setup.beta > 1.0):
+    if loss.law is None or (loss.shares and setup.beta > 1.0):
         return None
     norms = np.sqrt((weights**2).sum(axis=0))
     if "teacher_rate" in loss.uses and setup.teacher_rate is not None:
@@ -225,7 +225,7 @@ def _predicted(loss: Loss, views: Views, setup: Setup, weights: FloatArray, frac
         return first
     order = np.argsort(first.time, kind="stable")
     squares = np.empty(views.count)
-    squares[order] = residual_starts(weights[:, order], beta=setup.beta if loss.of_variance else 1.0)
+    squares[order] = residual_starts(weights[:, order], beta=setup.beta if loss.shares else 1.0)
     left = np.where(squares > 0.0, squares, norms**2)
     return critical_modes(loss, views.features, epsilon=np.sqrt(left), fraction=fraction, setup=setup)
 
@@ -233,7 +233,7 @@ def _predicted(loss: Loss, views: Views, setup: Setup, weights: FloatArray, frac
 def _asymptote(loss: Loss, views: Views, setup: Setup) -> FloatArray:
     """Where modes without a closed form in time end: normalised features by water-filling; else as Barlow Twins at beta = 1."""
     eigenvalues = loss.eigenvalues(views.features, setup)
-    if loss.of_variance:
+    if loss.shares:
         return np.where(eigenvalues > 0.0, 1.0, 0.0)
     return water_filling(eigenvalues, beta=setup.beta, width=setup.width).energy
 
@@ -247,7 +247,7 @@ def _end(until: float | None, predicted: CriticalModes | None, loss: Loss, views
         if finite.size and finite.max() > 0.0:
             return AFTER * float(finite.max())
         raise LindynError("No mode is predicted to be learned from this start, so the run needs an end; add --until.")
-    if loss.of_variance:
+    if loss.shares:
         raise LindynError("Above beta = 1 no critical time is predicted, so the run needs an end; add --until.")
     kappa = loss.eigenvalues(views.features, setup)
     filling = water_filling(kappa, beta=setup.beta, width=setup.width)

@@ -144,9 +144,9 @@ def test_the_list_of_a_name_is_its_description(name: str) -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (("spectra",), "There is no figure spectra; the nearest is spectrum."),
+        (("digit",), "There is no figure digit; the nearest is digits."),
         (("depth", "tempor"), "There is no figure tempor; there are temporal, steps."),
-        (("--list", "spectra"), "There is no figure spectra; the nearest is spectrum."),
+        (("--list", "digit"), "There is no figure digit; the nearest is digits."),
         (("depth", "--format", "pdf,jpeg"), "There is no format jpeg; there are pdf, svg, png."),
         (("depth", "--format", ""), "There is no format (empty); there are pdf, svg, png."),
         (("depth", "--format", "pdf,"), "There is no format (empty); there are pdf, svg, png."),

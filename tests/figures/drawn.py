@@ -27,8 +27,14 @@ SMALL: dict[str, dict[str, Any]] = {
     "collapse": {"points": 11, "networks": 2, "predictor_start": (0.3, 0.5), "decay_epsilon": (0.02, 0.4)},
     "digits": {"count": 2, "depth": 1},
     "steps": {"learning_rate": (0.05, 0.1)},
+    "redundancy": {"points": 9, "width": (4, 16)},
+    "projector": {"width": (4, 8, 16, 64), "steps": 300},
+    "views": {"replicates": 500},
 }
 """Parameters with which a figure takes seconds where its own take minutes."""
+
+MULTIVIEW = ("staircase", "redundancy", "projector", "views", "three-orders")
+"""The figures of the second system, which have other columns."""
 
 PAIR = Features(lam=[0.9, 0.7], rho=[0.7, 1.1], names=["fast", "slow"])
 MIXED = Features(lam=[1.0, 0.6, 0.0, -0.3], sigma=[1.1, 0.8, 1.0, 1.0], names=["strong", "weak", "none", "opposed"])

@@ -27,6 +27,11 @@ QUICK: dict[str, dict[str, Any]] = {
     "spectrum": {},
     "digits": {"count": 2, "depth": 2, "epsilon": 0.2},
     "steps": {"learning_rate": (0.03, 0.1), "epsilon": 0.05},
+    "staircase": {"beta": (1.0, 0.1), "points": 120, "width": 8},
+    "redundancy": {"points": 5, "width": (4, 8)},
+    "projector": {"width": (4, 8), "steps": 50},
+    "views": {"replicates": 200},
+    "three-orders": {},
 }
 """Parameters with which a figure takes about a second; none where its own defaults do."""
 

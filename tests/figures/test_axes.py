@@ -10,6 +10,7 @@ from numpy.testing import assert_array_equal
 
 from tests.figures.drawn import (
     MIXED,
+    MULTIVIEW,
     OWN,
     TITLES,
     drawn,
@@ -176,6 +177,17 @@ LEGENDS = {
     "spectrum": ["JEPA", "MAE", "number: order at which rho enters"],
     "digits": ["theory of features that do not mix", "network trained on the images"],
     "steps": ["time over learning rate", "measured", "third power"],
+    "staircase": ["gradient flow", "predicted plateaus", "predicted steps"],
+    "redundancy": ["$d=4$", "$d=16$", "predicted"],
+    "projector": [
+        "water-filling",
+        "trained from random starts",
+        r"its own best $\beta$",
+        r"best $\beta$ of the widest",
+        r"no best $\beta$",
+    ],
+    "views": ["first-order law", "samples", "best $m$"],
+    "three-orders": ["closed form", "gradient flow"],
 }
 
 
@@ -197,6 +209,7 @@ def test_legend_handles_look_like_what_they_name() -> None:
 # --- scales and labels ------------------------------------------------------------------------------------------------------
 
 DEPTH, START = "depth $L$", r"start $\epsilon$"
+RATIO = r"$\beta d/(1-\beta)$"
 DELAY = r"$t(\rho)/t(\rho')-1$"
 PLAIN: dict[str, list[tuple[str, str, str, str, str]]] = {
     "depth": [
@@ -221,6 +234,19 @@ PLAIN: dict[str, list[tuple[str, str, str, str, str]]] = {
         ("MAE", "", "", "log", "log"),
         ("", "learning rate", "relative error", "log", "log"),
         ("", "learning rate", "", "log", "log"),
+    ],
+    "staircase": [
+        (r"$\beta=1$", TIME, "energy of a mode", "log", "linear"),
+        (r"$\beta=0.1$", TIME, "", "log", "linear"),
+        (r"$\beta=0.01$", TIME, "", "log", "linear"),
+    ],
+    "redundancy": [("effective rank", RATIO, "", "log", "linear"), ("mean squared correlation", RATIO, "", "log", "linear")],
+    "projector": [("best beta", "width $d$", r"$\beta$", "log", "log"), ("share read", "width $d$", "", "log", "linear")],
+    "views": [("", "views of an image $m$", "error", "log", "linear")],
+    "three-orders": [
+        ("cross-view", TIME, "energy", "linear", "linear"),
+        ("view-mean, $m=2$", TIME, "", "linear", "linear"),
+        ("whitened", TIME, "", "linear", "linear"),
     ],
 }
 
@@ -252,7 +278,10 @@ def test_depths_and_exponents_have_whole_ticks_however_few(name: str, axes_names
             assert all(tick == round(tick) for tick in seen)
 
 
-@pytest.mark.parametrize("name", ["depth", "expansion-error", "teacher", "collapse", "steps", "predictor-depth", "spectrum"])
+NO_POINT_OUTSIDE = ["depth", "expansion-error", "teacher", "collapse", "steps", "predictor-depth", "spectrum", *MULTIVIEW]
+
+
+@pytest.mark.parametrize("name", NO_POINT_OUTSIDE)
 def test_no_drawn_point_lies_outside_its_panel(name: str) -> None:
     for axes in small(name).figure.axes:
         for line in axes.lines:

@@ -10,7 +10,7 @@ import figures
 from figures.catalogue import Entry
 from figures.saving import Order
 
-TABLES = {"greedy", "map", "crossover", "network", "initialisation", "teacher", "steps"}
+TABLES = {"greedy", "map", "crossover", "network", "initialisation", "teacher", "steps", "three-orders"}
 PAIR = dyn.Features(lam=[1.0, 0.8], rho=[0.6, 1.2])
 
 
@@ -36,6 +36,11 @@ def test_names() -> None:
         "spectrum",
         "digits",
         "steps",
+        "staircase",
+        "redundancy",
+        "projector",
+        "views",
+        "three-orders",
     )
 
 
@@ -78,7 +83,7 @@ def test_features_take_the_place_of_the_scenario() -> None:
 @pytest.mark.parametrize(
     ("refused", "told"),
     [
-        (("spectra", "neurips", {}), "There is no figure spectra; the nearest is spectrum."),
+        (("digit", "neurips", {}), "There is no figure digit; the nearest is digits."),
         (("tempor", "neurips", {}), "There is no figure tempor; there are temporal, steps."),
         (("zzz", "neurips", {}), f"There is no figure zzz; there are {', '.join(figures.NAMES)}."),
         (("depth", "nips", {}), "style is nips; it must be one of neurips, icml, icml-wide, iclr, talk."),
