@@ -55,9 +55,8 @@ class _Inline(_PositiveFirst, StrPrinter):
         return _symbol(expr)
 
     def _print_Rational(self, expr: Rational) -> str:
-        places = len(str(expr.q))
-        exact = expr * 10**places
-        return f"{float(expr):.{places}g}" if expr.q >= 20 and exact.is_Integer else super()._print_Rational(expr)
+        exact = expr * 10 ** len(str(expr.q))
+        return f"{float(expr):.15g}" if expr.q >= 20 and exact.is_Integer else super()._print_Rational(expr)
 
     def _print_log(self, expr: Function) -> str:
         return f"ln({self._print(expr.args[0])})"

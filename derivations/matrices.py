@@ -9,7 +9,7 @@ from operator import add, matmul, mul
 from typing import Any
 
 import numpy as np
-from flint import Ordering, fmpq, fmpq_mpoly_ctx
+from flint import Ordering, fmpq, fmpq_mpoly_ctx, fmpq_poly
 from sympy import (
     Add,
     Basic,
@@ -30,6 +30,7 @@ from sympy import (
     Trace,
     Transpose,
     Tuple,
+    preorder_traversal,
     sympify,
 )
 from sympy import Identity as IdentityMatrix
@@ -96,6 +97,30 @@ class Diagonal(MatrixExpr):
         return rf"\operatorname{{diag}}\left({printer.doprint(self.args[0])}\right)"
 
 
+class DiagonalPart(MatrixExpr):
+    """A matrix without what stands off its diagonal."""
+
+    def __new__(cls, whole: MatrixExpr) -> DiagonalPart:
+        made: DiagonalPart = Basic.__new__(cls, whole)
+        return made
+
+    @property
+    def whole(self) -> MatrixExpr:
+        """The matrix that it is a part of."""
+        return self.args[0]
+
+    @property
+    def shape(self) -> tuple[Expr, Expr]:
+        shape: tuple[Expr, Expr] = self.whole.shape
+        return shape
+
+    def _sympystr(self, printer: Any) -> str:
+        return f"diag({printer.doprint(self.whole)})"
+
+    def _latex(self, printer: Any) -> str:
+        return rf"\operatorname{{diag}}\left({printer.doprint(self.whole)}\right)"
+
+
 @dataclass(frozen=True)
 class Written:
     """Matrix expressions written out entry by entry, in whatever ring the entries live.
@@ -116,6 +141,8 @@ class Written:
             return self.filled(expression.cell)
         if isinstance(expression, IdentityMatrix):
             return self.filled(lambda i, j: S.One if i == j else S.Zero)
+        if isinstance(expression, DiagonalPart):
+            return self.matrix(expression.whole) * self.matrix(IdentityMatrix(d))
         if isinstance(expression, Transpose):
             return self.matrix(expression.arg).T
         if isinstance(expression, MatAdd):
@@ -167,10 +194,29 @@ def symbolic(size: int) -> Written:
     return Written(size, lambda number: number, lambda symbol: symbol)
 
 
+def in_one_mode(expression: MatrixExpr, eigenvalues: Mapping[MatrixExpr, Expr]) -> Expr:
+    """A formula of matrices that share their eigenvectors, on one of these, from the eigenvalues that belong to it."""
+    acting = replace(symbolic(1), known={matrix: np.array([[value]]) for matrix, value in eigenvalues.items()})
+    found: Expr = acting.matrix(expression)[0, 0]
+    return found
+
+
 def entry_symbols(size: int, expressions: tuple[Basic, ...]) -> set[Symbol]:
-    """The symbols in the entries of all matrices that occur."""
+    """The symbols in the entries of all matrices that occur, and those of the numbers beside them."""
     matrices = Tuple(*expressions).atoms(Square, Diagonal)
-    return {name for matrix in matrices for i, j in np.ndindex(size, size) for name in matrix.cell(i, j).free_symbols}
+    entries = {name for matrix in matrices for i, j in np.ndindex(size, size) for name in matrix.cell(i, j).free_symbols}
+    return entries | _factors(expressions)
+
+
+def _factors(expressions: tuple[Basic, ...]) -> set[Symbol]:
+    """The symbols that stand for numbers, neither inside a matrix nor for its size."""
+    found, parts = set(), preorder_traversal(Tuple(*expressions))
+    for part in parts:
+        if isinstance(part, (Square, Diagonal, IdentityMatrix)):
+            parts.skip()
+        elif isinstance(part, Symbol):
+            found.add(part)
+    return found
 
 
 def polynomials(size: int, names: set[Symbol]) -> Written:
@@ -204,8 +250,8 @@ class Gradients(Step):
     """The gradients of a loss by some matrices, each differentiated by every entry, are the claimed matrices.
 
     ``frozen`` are the matrices under a stop-gradient, with what they hold; ``at`` are the matrices the gradients are evaluated
-    at, where these are not general. The numerical half takes central differences of the loss in exact arithmetic; they are the
-    derivative, because the loss is a quadratic function of a single entry.
+    at, where these are not general. The numerical half shifts a matrix along one direction: the linear coefficient in the shift
+    is the slope.
     """
 
     loss: Expr
@@ -231,7 +277,7 @@ class Gradients(Step):
         matrices = {name: name for name in Tuple(self.loss, *self.claimed.values()).atoms(Square, Diagonal) - {*self._held}}
         writings = [valued(size, point).placed({**matrices, **self.at}) for size in SIZES]
         return all(
-            self._agree(self._difference(written, layer), written.matrix(claim))
+            self._slope(written, layer) == (self._along(written) * written.matrix(claim)).sum()
             for written in writings
             for layer, claim in self.claimed.items()
         )
@@ -267,14 +313,14 @@ class Gradients(Step):
 
         return slope
 
-    def _difference(self, written: Written, layer: Square) -> Callable[[int, int], Any]:
-        """Half the difference of the loss between the entry plus and minus 1, the target kept."""
+    def _along(self, written: Written) -> Any:
+        """A direction in which no two entries weigh alike; entries that are not compared have none."""
+        return written.filled(lambda i, j: S.Zero if i == j and self.off_diagonal else S(1 + i * LARGEST + j))
+
+    def _slope(self, written: Written, layer: Square) -> Any:
+        """The linear coefficient of the loss in a shift along the direction, the target kept."""
+        shift = fmpq_poly([0, 1])
+        shifted = np.vectorize(lambda entry, weight: entry + weight * shift, otypes=[object])
+        moved = shifted(written.matrix(layer), self._along(written))
         kept = written.placed(self._held)
-        centre = written.matrix(layer)
-
-        def slope(i: int, j: int) -> Any:
-            step = written.filled(lambda *cell: S.One if cell == (i, j) else S.Zero)
-            ends = [replace(kept, known={**kept.known, layer: centre + turn * step}).scalar(self.loss) for turn in (1, -1)]
-            return (ends[0] - ends[1]) / 2
-
-        return slope
+        return (replace(kept, known={**kept.known, layer: moved}).scalar(self.loss) + 0 * shift)[1]

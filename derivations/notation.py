@@ -18,6 +18,7 @@ u0, u1, x0, x1, z0, z1 = symbols("u_0 u_1 x_0 x_1 z_0 z_1", positive=True)
 t, tau, s = symbols("t tau s", positive=True)
 lam_A, lam_B, rho_A, rho_B, sigma_A, sigma_B = symbols("lambda_A lambda_B rho_A rho_B sigma_A sigma_B", positive=True)
 ustar = Symbol("u_*", positive=True)
+beta, gamma, kappa, nu, gap = symbols("beta gamma kappa nu gap", positive=True)
 
 SAMPLED_DENOMINATOR = 360
 

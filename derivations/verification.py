@@ -130,8 +130,8 @@ def _examined(tasks: list[Task], workers: int) -> Generator[tuple[Task, Verdict]
         return
     with processes(min(workers, len(tasks))) as pool:
         ordered = _longest_first(tasks)
-        running = dict(zip(submitted(pool, examine, ordered), ordered, strict=True))
         try:
+            running = dict(zip(submitted(pool, examine, ordered), ordered, strict=True))
             for future in as_completed(running):
                 yield running[future], future.result()
         except BrokenProcessPool:

@@ -16,6 +16,14 @@ for _part in (
     "generative",
     "beyond",
     "signs",
+    "barlow_twins",
+    "plateaus",
+    "normalised_features",
+    "augmentations",
+    "view_counts",
+    "matrix_flows",
+    "mode_laws",
+    "as_printed",
 ):
     import_module(f"derivations.statements.{_part}")
 

@@ -66,6 +66,8 @@ def alignment_error(rho: npt.ArrayLike, width: int) -> AlignmentError:
         raise ParameterError("rho", rho, "two numbers or more, for a mode to be mistaken for another")
     if not values[d - 1] > 0.0:
         raise ParameterError("width", width, f"at most {int((values > 0.0).sum())}, the number of modes of positive rho")
+    if values[d - 1] == 1.0:
+        raise ParameterError("rho", rho, f"below 1 in one of the {d} leading modes: without noise nothing is mistaken")
     if values[d - 1] == values[d]:
         raise ParameterError("width", width, f"one that does not part modes of equal rho, {values[d]:g}")
     k, j = values[:d, None], values[None, d:]
