@@ -1,0 +1,1 @@
+"""MAE against contrastive learning in a one-layer softmax ViT."""
