@@ -50,6 +50,8 @@ class Lindyn(click.Group):
         """Run the command."""
         try:
             return super().invoke(ctx)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
         except click.UsageError as error:
             error.ctx = None  # one sentence, without the usage lines before it
             raise
@@ -60,10 +62,11 @@ class Lindyn(click.Group):
                 raise
             text = str(error)
             if isinstance(error, ParameterError):
-                option = "--" + OPTION_NAMES.get(error.name, error.name).replace("_", "-")
                 command = self.commands.get(ctx.invoked_subcommand or "")
                 options = {flag for parameter in command.params for flag in parameter.opts} if command else set()
-                text = error.sentence(option if option in options else error.name)
+                names = (error.name, OPTION_NAMES.get(error.name, error.name))
+                written = ["--" + name.replace("_", "-") for name in names]
+                text = error.sentence(next((option for option in written if option in options), error.name))
             raise click.UsageError(text) from None
 
 

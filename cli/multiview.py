@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.commands import TRAINING_TIME, Lindyn, main, refuse_unused
-from cli.options import Command, output_options, several, source_input
+from cli.options import Command, output_options, refuse_overwriting, several, source_input
 from cli.progress import progress
 from cli.rendering import Output, note
 
@@ -30,7 +30,7 @@ LOSSES = (
     "two-layers",
 )
 SETTINGS = ("beta", "kernel", "invariance", "views", "weight_decay", "teacher_rate")
-ELSEWHERE = ("y", "lambda", "rho", "sigma", "mask", "target", "lag", "columns", "standardise")
+ELSEWHERE = ("y", "lambda", "rho", "sigma", "mask", "target", "lag", "standardise")
 """What says what the features are where there is no graph."""
 
 
@@ -64,14 +64,16 @@ def learned_from(command: Command) -> Command:
             from_features_or_data(**options)
             return
         refuse_unused("--graph", *ELSEWHERE)
-        source = options.pop("source")
+        source, columns = options.pop("source"), options.pop("columns")
         if source is None:
             raise click.UsageError("--graph goes with a file SOURCE, a table of p(view | image), or - for standard input.")
+        refuse_overwriting(options["path"], source)
         from dynamics.matrices import read_matrix
         from dynamics.multiview.graph import AugmentationGraph
 
         rest = {name: value for name, value in options.items() if name not in ELSEWHERE}
-        command(source=AugmentationGraph(read_matrix(source).values), **rest)
+        chances = read_matrix(source, columns.split(",") if columns else ()).values
+        command(source=AugmentationGraph(chances), **rest)
         note("Feature 1 is the constant function, which tells no views apart.")
 
     return wrapped
@@ -118,7 +120,7 @@ def loss_options(*losses: str) -> Callable[[Command], Command]:
             loss = KNOWN[name]
             settings = {setting: options.pop(setting) for setting in ("width", *SETTINGS)}
             _refuse_settings(loss, settings, drawn=options.get("images") is not None)
-            command(loss=loss, grid=SetupGrid(**_distinct(settings)), **options)
+            command(loss=loss, grid=SetupGrid(**_distinct(settings)), **_distinct(options))
 
         return wrapped
 
@@ -180,14 +182,15 @@ def critical_time(
 def redundancy(output: Output, source: Any, loss: Loss, grid: SetupGrid, epsilon: tuple[float, ...]) -> None:
     """How many modes a projector fills, when, and how alike its outputs are: what weak and strong beta mean.
 
-    SOURCE is as for critical-time. Barlow Twins: one plateau after each mode, with the effective rank of the outputs and their
-    mean squared correlation. Normalised outputs, as after batch normalisation: which modes beta d fills, from which beta on,
-    and when all outputs collapse onto the first mode. Penalised ones: which modes are alive.
+    SOURCE and Y are as for critical-time. Barlow Twins: one plateau after each mode, with the effective rank of the outputs and
+    their mean squared correlation. Normalised outputs, as after batch normalisation: which modes beta d fills, from which beta
+    on, and when all outputs collapse onto the first mode. Penalised ones: which modes are alive.
 
     \b
     lindyn multiview redundancy --lambda 1,0.8,0.5 --rho 0.9,0.8,0.5 --width 8 --beta 0.01,0.1,1
-    lindyn multiview redundancy features.csv --loss normalised --width 8,64 --beta 0.05
+    lindyn multiview redundancy --lambda 1,0.8,0.5 --rho 0.9,0.8,0.5 --loss normalised --width 8,64 --beta 0.05
     """
+    from dynamics.multiview.graph import AugmentationGraph
     from dynamics.multiview.population import views_of
     from dynamics.reports.redundancy import redundancy_remarks, redundancy_table
 
@@ -196,7 +199,8 @@ def redundancy(output: Output, source: Any, loss: Loss, grid: SetupGrid, epsilon
     features = views_of(source).features
     table = redundancy_table(loss, features, grid, epsilon=epsilon)
     output.write(table, TRAINING_TIME if loss.name == "barlow-twins" else "")
-    for line in (*redundancy_remarks(loss, features, grid), *_meanings(table.columns["status"])):
+    constants = int(isinstance(source, AugmentationGraph))
+    for line in (*redundancy_remarks(loss, features, grid, constants=constants), *_meanings(table.columns["status"])):
         note(line)
 
 
@@ -223,8 +227,8 @@ def views(
 ) -> None:
     """How far the leading modes that n images and m views of each determine are off, and which m is best.
 
-    SOURCE is as for critical-time, without --graph. The error is 1 - alignment of the leading modes of whitened Gaussian views
-    with the true ones.
+    SOURCE and Y are as for critical-time, without --graph. The error is 1 - alignment of the leading modes of whitened Gaussian
+    views with the true ones.
 
     \b
     lindyn multiview views --lambda 0.9,0.8,0.3 --rho 0.9,0.8,0.3 --width 2 --budget 8000
@@ -238,7 +242,7 @@ def views(
     if not replicates:
         refuse_unused("a table without --replicates", "seed")
     features = views_of(source).features
-    designs = designs_of(views, images=images, budget=budget)
+    designs = list(dict.fromkeys(designs_of(views, images=images, budget=budget)))
     table = view_errors_table(features, width=width, designs=designs, replicates=replicates, seed=seed)
     output.write(table)
     for line in view_remarks(features, width, table):
@@ -273,18 +277,20 @@ def simulate(
 ) -> None:
     """Train the whole matrices of a loss from a small random start, and lay what they learn beside the law of their modes.
 
-    SOURCE is as for critical-time; data keep what couples their features, a graph its exact kernel. The table goes to standard
-    output; --output keeps the curves: sizes of modes, effective rank, redundancy and loss against time. The exit code is 1 if a
-    run diverged.
+    SOURCE and Y are as for critical-time; data keep what couples their features, a graph its exact kernel. The table goes to
+    standard output; --output keeps the curves: sizes of modes, effective rank, redundancy and loss against time. The exit code
+    is 1 if a run diverged.
 
     \b
     lindyn multiview simulate --lambda 1,0.8,0.5 --rho 0.9,0.8,0.5 --width 8 --beta 0.1 --epsilon 1e-6
     lindyn multiview simulate features.csv --loss direct-copy --epsilon 0.3 --start orthogonal
-    lindyn multiview simulate features.csv --loss normalised --beta 0.05 --learning-rate 0.05 --until 40 --output curves.csv
+    lindyn multiview simulate --lambda 1,0.8 --rho 0.9,0.8 --loss normalised --learning-rate 0.05 --output curves.csv
     """
     from dynamics.reports.mode_simulation import mode_simulation_remarks, run_curves, run_table, trained
 
     output.check()
+    if loss.name == "normalised":
+        refuse_unused("the loss normalised, whose outputs start at unit variance", "epsilon")
     cases = list(product(grid.setups(), epsilon, range(seed, seed + runs)))
     with progress(len(cases), "Training") as done:
         finished = trained(loss, source, cases, done, **how)

@@ -145,7 +145,7 @@ def source_input(command: Command) -> Command:
     @wraps(command)
     def wrapped(source: str | None, y: str | None, how: dict[str, Any], **options: Any) -> None:
         lam, rho, sigma = (options.pop(name) for name in ("lambda", "rho", "sigma"))
-        _refuse_overwriting(options["path"], source, y)
+        refuse_overwriting(options["path"], source, y)
         if y is None and how["mask"] is None and how["lag"] is None:
             _refuse_data_options(source, how)
             command(source=_features(source, lam, rho, sigma), **options)
@@ -159,7 +159,8 @@ def source_input(command: Command) -> Command:
     return wrapped
 
 
-def _refuse_overwriting(path: str | None, *sources: str | None) -> None:
+def refuse_overwriting(path: str | None, *sources: str | None) -> None:
+    """Refuse to write over a file that is read."""
     for source in sources:
         if path and source and os.path.realpath(source) == os.path.realpath(path):
             raise click.UsageError(f"--output {path} would replace what is read; name another file.")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dynamics.checks import whole_number
 from dynamics.errors import ParameterError
 from dynamics.features import FloatArray
+from dynamics.multiview.strengths import ROUNDING
 
 
 @dataclass(frozen=True)
@@ -21,15 +22,20 @@ class AlignmentError:
     ----------
     images, views, pairs
         a, b and c: what images, views and pairs of views contribute.
+    least
+        The smallest rho: m views of an image cannot all have one below -1 / (m - 1).
     """
 
     images: float
     views: float
     pairs: float
+    least: float = 0.0
 
     def expected(self, images: int, views: int) -> float:
         """Expected error with n images and m views of each, n at least m; right to first order in 1/n."""
         m = whole_number("views", views, 2)
+        if self.least * (m - 1) < -1.0:
+            raise ParameterError("views", m, f"at most {int(1.0 - 1.0 / self.least)} for a rho of {self.least:g}")
         n = whole_number("images", images, 1)
         if n < m:
             raise ParameterError("images", n, f"at least the number of views, {m}, as the error is known for many images only")
@@ -59,15 +65,16 @@ def alignment_error(rho: npt.ArrayLike, width: int) -> AlignmentError:
         If ``width`` does not leave at least one mode, or the modes on either side of it tie.
     """
     values = np.sort(np.array(rho, dtype=np.float64))[::-1]
-    if values.ndim != 1 or not (np.abs(values) <= 1.0).all():
-        raise ParameterError("rho", rho, "a list of numbers between -1 and 1")
+    good = np.abs(values) <= 1.0
+    if values.ndim != 1 or not good.all():
+        raise ParameterError("rho", values[~good][0] if values.ndim == 1 else rho, "between -1 and 1")
     d = whole_number("width", width, 1, max(len(values) - 1, 1))
     if len(values) == 1:
-        raise ParameterError("rho", rho, "two numbers or more, for a mode to be mistaken for another")
+        raise ParameterError("rho", values[0], "two numbers or more, for a mode to be mistaken for another")
     if not values[d - 1] > 0.0:
         raise ParameterError("width", width, f"at most {int((values > 0.0).sum())}, the number of modes of positive rho")
-    if values[d - 1] == 1.0:
-        raise ParameterError("rho", rho, f"below 1 in one of the {d} leading modes: without noise nothing is mistaken")
+    if values[d - 1] >= 1.0 - ROUNDING:
+        raise ParameterError("rho", values[d - 1], f"below 1 in one of the {d} leading modes, for an error at all")
     if values[d - 1] == values[d]:
         raise ParameterError("width", width, f"one that does not part modes of equal rho, {values[d]:g}")
     k, j = values[:d, None], values[None, d:]
@@ -75,7 +82,8 @@ def alignment_error(rho: npt.ArrayLike, width: int) -> AlignmentError:
     images = noise_k**2 * j * k / gap
     views = (noise_k**2 * (j * noise_k + k * noise_j) + k**2 * noise_j * noise_k) / gap
     pairs = noise_j * noise_k / gap
-    return AlignmentError(*(float(part.sum() / d) for part in (images, views, pairs)))
+    by_images, by_views, by_pairs = (float(part.sum() / d) for part in (images, views, pairs))
+    return AlignmentError(by_images, by_views, by_pairs, float(values[-1]))
 
 
 def estimate_variance(covariance: npt.ArrayLike, noise: npt.ArrayLike, *, images: int, views: int) -> FloatArray:

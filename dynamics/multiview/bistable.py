@@ -24,7 +24,7 @@ class Bistable(Modes):
     saturation
         Variance that holds it back; positive.
     decay
-        Weight decay; 0 or more. From growth^2 / (4 saturation) on it takes every mode.
+        Weight decay; 0 or more. Above growth^2 / (4 saturation) it takes every mode.
     """
 
     growth: FloatArray
@@ -48,15 +48,12 @@ class Bistable(Modes):
         return outcomes(start, end, never=never, lost=lost & ~never, how=ModeStatus.COLLAPSES)
 
     def time(self, start: FloatArray, end: FloatArray) -> FloatArray:
-        """Time from one size to another, both between the threshold and the asymptote.
-
-        By partial fractions over 0 and the two fixed points; without decay the lower one is 0 as well.
-        """
+        """Time from one size to another, both between the threshold and the asymptote."""
         return self._clock(end) - self._clock(start)
 
     @property
     def _held(self) -> npt.NDArray[np.bool_]:
-        held: npt.NDArray[np.bool_] = (self.growth > 0.0) & (4.0 * self.decay * self.saturation < self.growth**2)
+        held: npt.NDArray[np.bool_] = (self.growth > 0.0) & (4.0 * self.decay * self.saturation <= self.growth**2)
         return held
 
     @property
@@ -65,16 +62,9 @@ class Bistable(Modes):
         return root
 
     def _clock(self, size: FloatArray) -> FloatArray:
-        low, high, bend = self.threshold, self.asymptote, self.saturation
-        plain = self.decay == 0.0
-        low = np.where(plain, 2.0 * high, low)  # any number above: without decay the other branch is taken
-        decaying = (
-            -(
-                np.log(size) / (low * high)
-                + np.log(np.abs(size - low)) / (low * (low - high))
-                + np.log(np.abs(high - size)) / (high * (high - low))
-            )
-            / bend
-        )
-        rest = np.log(size) - np.log(np.abs(self.growth - bend * size))
-        return np.where(plain, (bend / self.growth * rest - 1.0 / size) / self.growth, decaying)
+        """By partial fractions over 0 and the two fixed points, the logarithms of 0 and of the lower one taken together."""
+        low, high = self.threshold, self.asymptote
+        decaying = low > 0.0
+        lower = np.where(decaying, np.log1p(-low / size) / np.where(decaying, low, 1.0), -1.0 / size)
+        clock: FloatArray = ((np.log(size) - np.log(high - size)) / high + lower) / (self.saturation * (high - low))
+        return clock

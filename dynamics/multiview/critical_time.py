@@ -106,17 +106,18 @@ def critical_modes(
     """
     setup = setup or Setup()
     check_fraction(fraction)
-    amplitude = _amplitudes(epsilon, len(features), loss)
+    amplitude = _amplitudes(epsilon, len(features))
     if setup.teacher_rate is not None and "teacher_rate" in loss.uses:
         return _with_teacher(loss, features, amplitude, fraction, setup)
     law, eigenvalue = loss.law_of(features, setup), loss.eigenvalues(features, setup)
-    start, asymptote = loss.size(amplitude, eigenvalue), law.asymptote
+    start, asymptote = _sizes(loss, amplitude, eigenvalue), law.asymptote
     status = law.status(start, fraction * asymptote)
     time = _alone(law, start, fraction * asymptote, status)
     learned = _within(setup.width, time, asymptote, status)
     threshold, accuracy = fraction * asymptote, EXACT
     if loss.shares:
         check_shared(setup.beta)
+        _check_small(setup.beta, amplitude, status)
         time[learned] = shared(time[learned], width=setup.width, beta=setup.beta)
         energies = [plateau(step + 1, width=setup.width, beta=setup.beta).mode_energy for step in range(len(learned))]
         threshold[learned], asymptote[learned] = fraction * np.array(energies), energies[-1] if energies else 0.0
@@ -132,15 +133,29 @@ def _within(width: int, time: FloatArray, asymptote: FloatArray, status: StatusA
     return learned[:width]
 
 
-def _amplitudes(epsilon: npt.ArrayLike, count: int, loss: Loss) -> FloatArray:
+def _amplitudes(epsilon: npt.ArrayLike, count: int) -> FloatArray:
     amplitude = np.array(np.broadcast_to(np.asarray(epsilon, dtype=np.float64), count))
     good = np.isfinite(amplitude) & (amplitude > 0.0)
     if not good.all():
         raise ParameterError("epsilon", amplitude[~good][0], "a positive finite number")
-    least = np.finfo(np.float64).tiny ** (1.0 / loss.power)
-    if (amplitude < least).any():
-        raise ParameterError("epsilon", amplitude.min(), f"at least {least:.2g}, so that a double holds the size of a mode")
     return amplitude
+
+
+def _sizes(loss: Loss, amplitude: FloatArray, eigenvalue: FloatArray) -> FloatArray:
+    """Sizes at the start; raise if a double does not hold one."""
+    with np.errstate(over="ignore", under="ignore"):
+        start = loss.size(amplitude, eigenvalue)
+    lost = ~np.isfinite(start) | ((np.abs(start) < np.finfo(np.float64).tiny) & (eigenvalue != 0.0))
+    if lost.any():
+        raise ParameterError("epsilon", amplitude[lost][0], "such that a double holds its square, and that times the strength")
+    return start
+
+
+def _check_small(beta: float, amplitude: FloatArray, status: StatusArray) -> None:
+    """Raise if a staircase would begin in the middle: it is known from small starts only."""
+    large = status == ModeStatus.ALREADY_REACHED
+    if beta < 1.0 and large.any():
+        raise ParameterError("epsilon", amplitude[large][0], "small where beta is below 1, where the staircase begins")
 
 
 def _alone(law: Law, start: FloatArray, end: FloatArray, status: StatusArray) -> FloatArray:

@@ -16,7 +16,7 @@ ROUNDING = 1e-9
 """By how much probabilities may miss their sum."""
 
 ZERO = 1e-12
-"""Eigenvalue, over the largest, below which a kernel has none."""
+"""Distance from 0 or 1 that is rounding of an eigenvalue."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +74,14 @@ class AugmentationGraph:
 
     @cached_property
     def spectrum(self) -> tuple[FloatArray, FloatArray]:
-        """Eigenvalues of the kernel, largest first, and its eigenvectors as columns; rounding is set to 0."""
+        """Eigenvalues of the kernel, largest first, and its eigenvectors as columns; 0 and 1 are exact."""
         values, vectors = np.linalg.eigh(self.kernel)
-        return np.where(np.abs(values) > ZERO, values, 0.0)[::-1], vectors[:, ::-1]
+        exact = np.select([np.abs(values) < ZERO, np.abs(values - 1.0) < ZERO], [0.0, 1.0], values)
+        return exact[::-1], vectors[:, ::-1]
 
     def features(self) -> Features:
         """One feature an eigenfunction, of unit variance, its rho the eigenvalue; the first, of rho 1, is the constant."""
-        values = np.minimum(self.spectrum[0], 1.0)
+        values = self.spectrum[0]
         return Features(lam=values, sigma=np.ones(len(values)))
 
     def pair_distance(self, functions: FloatArray) -> float:

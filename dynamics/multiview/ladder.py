@@ -62,8 +62,9 @@ def ladder_times(strength: npt.ArrayLike, start: npt.ArrayLike, *, width: int, b
     """When each mode is half learned, from a tiny start, for beta up to 1.
 
     Leading logarithms in the scale of the start: t_k is the sum over plateaus of the time that the mode would take alone,
-    -ln(gamma a^2) / (8 gamma), over how fast that plateau lets it grow. Right within some per cent at scales of 1e-24 and
-    within 20 per cent at 1e-6; exact at beta = 1 as the scale tends to 0. Modes are taken to be learned in this order.
+    -ln(gamma a^2) / (8 gamma), over how fast that plateau lets it grow. Where neighbouring strengths differ by a quarter or
+    more it is right within some per cent at scales of 1e-24 and within 20 per cent at 1e-6; exact at beta = 1 as the scale
+    tends to 0. Modes are taken to be learned in this order.
 
     Parameters
     ----------

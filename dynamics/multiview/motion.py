@@ -23,11 +23,12 @@ EXPLODED = 1e8
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Where the state came: at each of the times asked for, as far as it went, and when each mode crossed its threshold.
+    """Where the state came: at times near those asked for, as far as it went, and when each mode crossed its threshold.
 
     ``crossed`` is 0 for modes that start there and ``nan`` for those that never came.
     """
 
+    times: FloatArray
     states: FloatArray
     crossed: FloatArray
     diverged: bool = False
@@ -44,7 +45,7 @@ def followed(training: Training, state: FloatArray, times: FloatArray, threshold
     states, found = watched(training.rate, state, times, [above(mode) for mode in open_modes.tolist()])
     crossed = np.where(first >= thresholds, 0.0, np.nan)
     crossed[open_modes] = found
-    return Motion(states, crossed)
+    return Motion(times, states, crossed)
 
 
 def descended(training: Training, state: FloatArray, times: FloatArray, thresholds: FloatArray, learning_rate: float) -> Motion:
@@ -58,9 +59,12 @@ def descended(training: Training, state: FloatArray, times: FloatArray, threshol
         If that takes more than `MOST_STEPS`.
     """
     check_positive("learning_rate", learning_rate)
-    steps = ceil(times[-1] / learning_rate)
-    if steps > MOST_STEPS:
-        raise LindynError(f"The run would take {steps} steps, more than {MOST_STEPS}; raise the learning rate or end earlier.")
+    length = float(times[-1]) / learning_rate
+    if length > MOST_STEPS:
+        raise LindynError(
+            f"The run would take {length:.3g} steps, more than {MOST_STEPS:g}; raise the learning rate or end earlier."
+        )
+    steps = ceil(length)
     due = np.minimum(np.rint(times / learning_rate), steps).astype(int)
     bound = EXPLODED * max(1.0, float(np.abs(state).max()))
     size = training.sizes(state)
@@ -70,11 +74,11 @@ def descended(training: Training, state: FloatArray, times: FloatArray, threshol
         with np.errstate(over="ignore", invalid="ignore"):
             state = training.settle(state + learning_rate * training.rate(state))
         if not np.abs(state).max() < bound:
-            return Motion(np.array(seen), crossed, diverged=True)
+            return Motion(learning_rate * due[: len(seen)], np.array(seen), crossed, diverged=True)
         before, size = size, training.sizes(state)
         rising = np.isnan(crossed) & (size >= thresholds)
         if rising.any():
             share = (thresholds[rising] - before[rising]) / (size[rising] - before[rising])
             crossed[rising] = learning_rate * (step - 1 + share)
         seen += [state] * int((due == step).sum())
-    return Motion(np.array(seen), crossed)
+    return Motion(learning_rate * due, np.array(seen), crossed)

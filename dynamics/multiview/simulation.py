@@ -15,7 +15,7 @@ from dynamics.multiview.graph import AugmentationGraph
 from dynamics.multiview.ladder import residual_starts
 from dynamics.multiview.logistic import Logistic
 from dynamics.multiview.losses import Loss, Setup
-from dynamics.multiview.motion import descended, followed
+from dynamics.multiview.motion import Motion, descended, followed
 from dynamics.multiview.observables import effective_rank, redundancy
 from dynamics.multiview.population import Views, sample_of, views_of
 from dynamics.multiview.status import ModeStatus
@@ -32,6 +32,9 @@ STARTS = ("gaussian", "orthogonal")
 
 AFTER, LONGEST = 1.3, 1e4
 """How far a run goes past the latest predicted time, as a factor; and at most where no time is predicted."""
+
+LEAST = 1e-140
+"""Amplitude at the start."""
 
 SETTLED = 20.0
 """Relaxation times after which a run without predicted times ends."""
@@ -168,6 +171,8 @@ def simulate_modes(
     setup = setup or Setup()
     check_fraction(fraction)
     check_positive("epsilon", epsilon)
+    if not LEAST <= epsilon <= 1.0 / LEAST:
+        raise ParameterError("epsilon", epsilon, f"from {LEAST:g} to {1.0 / LEAST:g}, whose squares a double holds")
     views = views_of(source) if images is None else _sample(source, images, setup.views, seed)
     training, weights = TRAININGS[loss.name](views, setup), _weights(start, setup.width, views.count, epsilon, seed)
     predicted = _predicted(loss, views, setup, weights, fraction)
@@ -181,7 +186,7 @@ def simulate_modes(
         moved = followed(training, state, times, watched)
     else:
         moved = descended(training, state, times, watched, learning_rate)
-    curves, time = _curves(training, times, moved.states), moved.crossed
+    curves, time = _curves(training, moved), moved.crossed
     reached = np.isfinite(time)
     status = np.full(views.count, ModeStatus.NOT_REACHED, dtype=object)
     status[reached] = ModeStatus.REACHED
@@ -216,6 +221,8 @@ def _predicted(loss: Loss, views: Views, setup: Setup, weights: FloatArray, frac
     """The law from this start: each mode's own amplitude, less what lies along modes that are learned before."""
     if loss.law is None or (loss.shares and setup.beta > 1.0):
         return None
+    if loss.shares and setup.beta < 1.0 and _is_large(loss, views, setup, weights, fraction):
+        return None
     norms = np.sqrt((weights**2).sum(axis=0))
     if "teacher_rate" in loss.uses and setup.teacher_rate is not None:
         norms = np.full(views.count, float(np.sqrt((norms**2).mean())))
@@ -228,6 +235,12 @@ def _predicted(loss: Loss, views: Views, setup: Setup, weights: FloatArray, frac
     squares[order] = residual_starts(weights[:, order], beta=setup.beta if loss.shares else 1.0)
     left = np.where(squares > 0.0, squares, norms**2)
     return critical_modes(loss, views.features, epsilon=np.sqrt(left), fraction=fraction, setup=setup)
+
+
+def _is_large(loss: Loss, views: Views, setup: Setup, weights: FloatArray, fraction: float) -> bool:
+    """Whether a start is too large for a staircase."""
+    sizes = loss.size(np.sqrt((weights**2).sum(axis=0)), loss.eigenvalues(views.features, setup))
+    return bool((sizes >= fraction).any())
 
 
 def _asymptote(loss: Loss, views: Views, setup: Setup) -> FloatArray:
@@ -246,9 +259,12 @@ def _end(until: float | None, predicted: CriticalModes | None, loss: Loss, views
         finite = predicted.time[np.isfinite(predicted.time)]
         if finite.size and finite.max() > 0.0:
             return AFTER * float(finite.max())
-        raise LindynError("No mode is predicted to be learned from this start, so the run needs an end; add --until.")
+        raise LindynError("No mode has its critical time ahead from this start, so the run needs an end; add --until.")
     if loss.shares:
-        raise LindynError("Above beta = 1 no critical time is predicted, so the run needs an end; add --until.")
+        raise LindynError(
+            "Above beta = 1, or from a large start below it, no critical time is predicted, so the run needs an end;"
+            " add --until."
+        )
     kappa = loss.eigenvalues(views.features, setup)
     filling = water_filling(kappa, beta=setup.beta, width=setup.width)
     outside, inside = kappa[kappa > filling.level], filling.energy[filling.energy > 0.0]
@@ -256,13 +272,12 @@ def _end(until: float | None, predicted: CriticalModes | None, loss: Loss, views
     return float(min(SETTLED / rates.min(), LONGEST))
 
 
-def _curves(training: Training, times: FloatArray, seen: FloatArray) -> Curves:
-    """Up to where the run went."""
-    covariances = [training.covariance(state) for state in seen]
+def _curves(training: Training, moved: Motion) -> Curves:
+    covariances = [training.covariance(state) for state in moved.states]
     return Curves(
-        times[: len(seen)],
-        np.array([training.sizes(state) for state in seen]),
+        moved.times,
+        np.array([training.sizes(state) for state in moved.states]),
         np.array([effective_rank(covariance) for covariance in covariances]),
         np.array([redundancy(covariance) for covariance in covariances]),
-        np.array([training.loss(state) for state in seen]),
+        np.array([training.loss(state) for state in moved.states]),
     )

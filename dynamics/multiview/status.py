@@ -31,7 +31,7 @@ class ModeStatus(Enum):
 _MESSAGES = {
     ModeStatus.REACHED: "The mode reaches its threshold at the stated time.",
     ModeStatus.ALREADY_REACHED: (
-        "The start is at or above the threshold, so the mode counts as learned at time 0. Lower epsilon."
+        "The start is at or above the threshold, so the mode counts as learned at time 0; a smaller start lies below it."
     ),
     ModeStatus.NEVER: (
         "The loss does not let the mode grow: its views do not covary positively (lambda <= 0), or the penalty is too weak for"
@@ -50,7 +50,7 @@ _MESSAGES = {
     ),
     ModeStatus.NOT_PREDICTED: (
         "No time is predicted: with a teacher and weight decay together no variable is monotone that could take the place of"
-        " time, or the loss has no closed form. lindyn multiview simulate trains it."
+        " time, the loss has no closed form, or the start is too large for the staircase. A simulation shows what happens."
     ),
 }
 

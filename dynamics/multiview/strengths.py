@@ -14,6 +14,9 @@ from dynamics.checks import whole_number
 from dynamics.errors import ParameterError
 from dynamics.features import Features, FloatArray
 
+ROUNDING = 1e-12
+"""By how much a rho may exceed 1."""
+
 KERNELS: dict[str, Callable[[Features, int], FloatArray]] = {
     "cross-view": lambda features, views: features.lam,
     "view-mean": lambda features, views: features.sigma**2 * (features.rho + (1.0 - features.rho) / views),
@@ -44,9 +47,10 @@ def mode_strengths(features: Features, *, kernel: str = "cross-view", views: int
         raise ParameterError("kernel", kernel, f"one of {', '.join(KERNELS)}")
     whole_number("views", views, 2)
     largest = features.rho[np.argmax(np.abs(features.rho))]
-    if kernel != "cross-view" and abs(largest) > 1.0:
+    if kernel != "cross-view" and abs(largest) > 1.0 + ROUNDING:
         raise ParameterError("rho", largest, f"between -1 and 1 for {kernel} views, which vary alike")
-    return KERNELS[kernel](features, views)
+    strengths = KERNELS[kernel](features, views)
+    return np.clip(strengths, -1.0, 1.0) if kernel == "whitened" else strengths
 
 
 def reversal(first: Features, second: Features) -> float:

@@ -59,7 +59,7 @@ def mode_remarks(features: Features, results: Sequence[CriticalModes]) -> list[s
     if any(result.accuracy == LEADING for result in results):
         told.append(
             "Times with beta below 1 are leading logarithms in a small start: right within about 20 per cent from 1e-6 and"
-            " within 5 per cent from 1e-24, for a width of 8 or more."
+            " within 5 per cent from 1e-24, where the width is 8 or more and strengths are a quarter or more apart."
         )
     told += roomy(len(features), [setup.width for setup in setups])
     told += tied(features, results[0].eigenvalue, loss.eigenvalue)
@@ -73,8 +73,8 @@ def roomy(modes: int, widths: Sequence[int]) -> list[str]:
     wide = sorted({width for width in widths if width > modes})
     if not wide:
         return []
-    shown = ", ".join(map(str, wide))
-    return [f"Width {shown} exceeds the {modes} modes: the outputs share them, and their effective rank is at most {modes}."]
+    shown, noun = ", ".join(map(str, wide)), "mode" if modes == 1 else f"{modes} modes"
+    return [f"Width {shown} exceeds the {noun}: the outputs share what there is, and their effective rank is at most {modes}."]
 
 
 def tied(features: Features, eigenvalue: FloatArray, name: str) -> list[str]:

@@ -54,7 +54,7 @@ def _plateaus_from(loss: Loss, features: Features, setup: Setup, epsilon: float)
     times = critical_modes(loss, features, epsilon=epsilon, setup=setup)
     sequence = times.sequence
     found: dict[str, list[float | None]] = {name: [None] * len(features) for name in PLATEAU}
-    following = [*times.time[sequence[1:]].tolist(), np.inf]
+    following = [*times.time[sequence].tolist(), np.inf][1:]
     for step, (row, after) in enumerate(zip(sequence.tolist(), following, strict=True), start=1):
         told = plateau(step, width=setup.width, beta=setup.beta)
         alike = told.redundancy if setup.beta < 1.0 or step == setup.width else None
@@ -125,14 +125,15 @@ TABLES: dict[str, Callable[[Loss, Features, Setup, Sequence[float]], list[Column
 """What each loss that weighs redundancy makes of it."""
 
 
-def redundancy_remarks(loss: Loss, features: Features, grid: SetupGrid) -> list[str]:
-    """What weak and strong mean for these features, setup by setup."""
+def redundancy_remarks(loss: Loss, features: Features, grid: SetupGrid, *, constants: int = 0) -> list[str]:
+    """What weak and strong mean for these features, setup by setup; the first ``constants`` of them do not vary."""
     setups = list(grid.setups())
-    told = [line for setup in setups for line in REMARKS[loss.name](loss, features, setup)]
+    varying = features[constants:] if len(features) > constants else features
+    told = [line for setup in setups for line in REMARKS[loss.name](loss, features, setup, varying)]
     return list(dict.fromkeys([*told, *tied(features, loss.eigenvalues(features, setups[0]), loss.eigenvalue)]))
 
 
-def _about_plateaus(loss: Loss, features: Features, setup: Setup) -> list[str]:
+def _about_plateaus(loss: Loss, features: Features, setup: Setup, varying: Features) -> list[str]:
     d, beta = setup.width, setup.beta
     if beta >= 1.0:
         return [
@@ -150,7 +151,7 @@ def _about_plateaus(loss: Loss, features: Features, setup: Setup) -> list[str]:
     ]
 
 
-def _about_filling(loss: Loss, features: Features, setup: Setup) -> list[str]:
+def _about_filling(loss: Loss, features: Features, setup: Setup, varying: Features) -> list[str]:
     d, beta = setup.width, setup.beta
     kappa = loss.eigenvalues(features, setup)
     wide = water_filling(kappa, beta=beta * d / 1e6, width=10**6).active
@@ -163,21 +164,21 @@ def _about_filling(loss: Loss, features: Features, setup: Setup) -> list[str]:
         escape = collinear_escape(kappa, beta=beta, width=d)
         state = f"left at the rate {escape:.3g}" if escape > 0.0 else "a stable minimum"
         lines.append(f"All outputs alike on the first mode: {state}; stable for beta below {threshold:.3g}.")
-    largest = np.sort(features.rho[(features.rho > 0.0) & (features.rho < 1.0)])[::-1]
+    largest = varying.rho[varying.rho > 0.0]
     if len(largest) > 1:
         twins = collinear_threshold_of_barlow_twins(largest, d)
         lines.append(f"Barlow Twins on outputs of unit variance: alike for beta below {twins:.3g}.")
     return lines
 
 
-def _about_penalty(loss: Loss, features: Features, setup: Setup) -> list[str]:
+def _about_penalty(loss: Loss, features: Features, setup: Setup, varying: Features) -> list[str]:
     return [
         f"Beta {setup.beta:g}: a mode is alive if beta exceeds kappa / 2, whatever the width; the span of the outputs moves as"
         " e^(-2 K t) whatever beta: the penalty changes the spectrum only."
     ]
 
 
-REMARKS: dict[str, Callable[[Loss, Features, Setup], list[str]]] = {
+REMARKS: dict[str, Callable[[Loss, Features, Setup, Features], list[str]]] = {
     "barlow-twins": _about_plateaus,
     "penalised": _about_penalty,
     "normalised": _about_filling,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 
@@ -53,7 +54,10 @@ def designs_of(views: Sequence[int], *, images: Sequence[int] = (), budget: Sequ
     """Every number of images with every number of views, and every budget n m shared out over each number of views."""
     if any(count < 2 for count in views):
         raise ParameterError("views", min(views), "a whole number, at least 2")
-    whole = [(total // count, count) for total in budget for count in views]
+    for total, count in product(budget, views):
+        if total < count**2:
+            raise ParameterError("budget", total, f"at least {count**2} for {count} views of each of as many images")
+    whole = [(total // count, count) for total, count in product(budget, views)]
     return [(count, number) for count in images for number in views] + whole
 
 

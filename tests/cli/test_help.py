@@ -4,10 +4,8 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
@@ -28,17 +26,6 @@ PATHS |= {
 EXAMPLE = re.compile(r"(?:^|\$\(|: )\s*lindyn ((?:\"[^\"\n]*\"|[^|)\"\n])+)", re.MULTILINE)
 TAKES_LONG = {("verify",)}
 """Examples that take minutes; what they do is tested elsewhere in pieces."""
-
-WITHOUT_Y = {("multiview", name) for name in ("redundancy", "simulate", "views")}
-"""Commands whose text does not name their argument Y."""
-REFUSED = {("multiview", name) for name in ("redundancy", "simulate")}
-"""Commands of which an example is refused on the features of the other examples, for a rho beyond 1."""
-
-
-def owing(paths: Iterable[tuple[str, ...]], owed: set[tuple[str, ...]], reason: str) -> list[Any]:
-    """All paths, those that owe something expected to fail."""
-    marks = {True: pytest.mark.xfail(reason=reason, strict=True), False: ()}
-    return [pytest.param(path, marks=marks[path in owed]) for path in paths]
 
 
 def examples(command: click.Command) -> list[str]:
@@ -69,7 +56,7 @@ def test_every_option_is_documented(path: tuple[str, ...]) -> None:
             assert parameter.help.endswith((".", "]")), parameter.name
 
 
-@pytest.mark.parametrize("path", owing(PATHS, WITHOUT_Y, "Y is not named"), ids=" ".join)
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
 def test_every_argument_is_named_in_the_text(path: tuple[str, ...]) -> None:
     for parameter in PATHS[path].params:
         if isinstance(parameter, click.Argument) and not isinstance(parameter.type, click.Choice):
@@ -85,7 +72,7 @@ def test_every_command_shows_an_example_of_itself(path: tuple[str, ...]) -> None
 @pytest.mark.parametrize(
     "path",
     [
-        *owing([path for path in ((), *PATHS) if path not in TAKES_LONG], REFUSED, "a rho beyond 1 is refused"),
+        *(path for path in ((), *PATHS) if path not in TAKES_LONG),
         *(pytest.param(path, marks=pytest.mark.exhaustive) for path in TAKES_LONG),
     ],
     ids=lambda path: " ".join(path) or "lindyn",

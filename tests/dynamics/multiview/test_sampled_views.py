@@ -128,13 +128,13 @@ def test_samples_that_cannot_be_drawn_are_refused(changed: dict, named: str) -> 
 @pytest.mark.parametrize(
     ("rho", "width", "replicates", "named"),
     [
-        ([1.0, 0.5], 1, 2, "rho"),
-        ([0.5, 0.0], 1, 2, "rho"),
+        ([1.5, 0.5], 1, 2, "rho"),
+        ([0.5, -1.1], 1, 2, "rho"),
         (RHO, 8, 2, "width"),
         (RHO, 0, 2, "width"),
         (RHO, 3, 1, "replicates"),
     ],
-    ids=["one", "zero", "all", "none", "a single sample"],
+    ids=["beyond one", "below minus one", "all", "none", "a single sample"],
 )
 def test_errors_that_mean_nothing_are_refused(rho: list[float], width: int, replicates: int, named: str) -> None:
     with pytest.raises(ParameterError) as refusal:
