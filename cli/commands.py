@@ -64,7 +64,7 @@ class Lindyn(click.Group):
             if isinstance(error, ParameterError):
                 command = self.commands.get(ctx.invoked_subcommand or "")
                 options = {flag for parameter in command.params for flag in parameter.opts} if command else set()
-                names = (error.name, OPTION_NAMES.get(error.name, error.name))
+                names = (OPTION_NAMES.get(error.name, error.name), error.name)
                 written = ["--" + name.replace("_", "-") for name in names]
                 text = error.sentence(next((option for option in written if option in options), error.name))
             raise click.UsageError(text) from None
