@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import product
+from itertools import combinations, product
 
 from sympy import Add, Expr, ImmutableDenseMatrix, MatrixExpr, Mul, Rational, S, Symbol, Trace, sqrt, symbols
 from sympy import Identity as IdentityMatrix
@@ -26,6 +26,8 @@ SCOPE = f"{IMAGES} images, {VIEWS} views"
 
 Row = tuple[Expr, ...]
 
+TOTAL, SQUARES = symbols("s_1 s_2", real=True)
+
 
 @statement(
     "m-view-loss",
@@ -35,8 +37,7 @@ Row = tuple[Expr, ...]
     domain=SEVERAL,
 )
 def m_view_loss(loss: Expr = (m - 1) * (square - cross)) -> Proof:
-    total, squares = symbols("s_1 s_2", positive=True)
-    spread = squares - total**2 / m
+    spread = SQUARES - TOTAL**2 / m
     expected = m * square - (m * square + m * (m - 1) * cross) / m
 
     def drawn(size: int) -> Step:
@@ -48,7 +49,7 @@ def m_view_loss(loss: Expr = (m - 1) * (square - cross)) -> Proof:
     return (
         Identity(
             "In one component, with s_1 the sum of f and s_2 that of f^2: (s_1/m - f)^2 summed over the views.",
-            m * (total / m) ** 2 - 2 * (total / m) * total + squares,
+            m * (TOTAL / m) ** 2 - 2 * (TOTAL / m) * TOTAL + SQUARES,
             spread,
         ),
         Identity("E s_2 = m q, and s_1^2 has m squares and m (m - 1) products of two views.", expected, loss),
@@ -60,6 +61,40 @@ m_view_loss.mutant("m for m - 1", loss=m * (square - cross))
 m_view_loss.mutant("the mean over views", loss=(1 - 1 / m) * (square - cross))
 m_view_loss.mutant("all pairs", loss=m * (m - 1) * (square - cross))
 m_view_loss.mutant("the sum", loss=(m - 1) * (square + cross))
+
+
+@statement(
+    "distances-from-the-mean-are-all-pairs",
+    claim="For any m numbers, of sum s_1 and sum of squares s_2, the squared distances from their mean sum to {mean}, and the "
+    "squared distances of all pairs to {pairs}: {ratio} times the first. A loss of order m is the loss of order m^2 over m, "
+    "sample by sample.",
+    hypotheses=("m >= 2 views of an image, component by component of f",),
+    domain=SEVERAL,
+)
+def distances_from_the_mean_are_all_pairs(
+    mean: Expr = SQUARES - TOTAL**2 / m, pairs: Expr = m * SQUARES - TOTAL**2, ratio: Expr = m
+) -> Proof:
+    def drawn(size: int) -> Step:
+        numbers = symbols(f"x_1:{size + 1}", real=True)
+        sums = {TOTAL: Add(*numbers), SQUARES: Add(*(number**2 for number in numbers)), m: size}
+        apart = Add(*((one - other) ** 2 for one, other in combinations(numbers, 2)))
+        return Identity("All pairs written out.", apart, pairs.subs(sums), scope=f"m = {size}")
+
+    return (
+        Identity("(x - s_1/m)^2, summed.", SQUARES - 2 * (TOTAL / m) * TOTAL + m * (TOTAL / m) ** 2, mean),
+        Identity(
+            "Every square is in m - 1 pairs, every product of two in one, twice.",
+            (m - 1) * SQUARES - (TOTAL**2 - SQUARES),
+            pairs,
+        ),
+        Identity("One is the other times this.", mean * ratio, pairs),
+        *map(drawn, (2, 3, 4)),
+    )
+
+
+distances_from_the_mean_are_all_pairs.mutant("m - 1 times", ratio=m - 1)
+distances_from_the_mean_are_all_pairs.mutant("ordered pairs", pairs=2 * (m * SQUARES - TOTAL**2))
+distances_from_the_mean_are_all_pairs.mutant("the mean of squares", mean=SQUARES / m - TOTAL**2 / m**2)
 
 
 def _names(letter: str, *counts: int) -> list[Row]:
