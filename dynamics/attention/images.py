@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from math import log
 
 import numpy as np
-import numpy.typing as npt
 
-from dynamics.checks import check_share, whole_number
+from dynamics.checks import whole_number
 from dynamics.errors import LindynError, ParameterError
 from dynamics.features import FloatArray
 
@@ -179,8 +178,7 @@ class ImageModel:
     latent: Latent = field(default_factory=constant)
 
     def __post_init__(self) -> None:
-        check_share("masked", self.masked)
-        if self.masked == 0.0:
+        if not 0.0 < self.masked < 1.0:
             raise ParameterError("masked", self.masked, "strictly between 0 and 1")
         whole_number("clusters", self.clusters, 1)
 
@@ -188,6 +186,3 @@ class ImageModel:
     def shown(self) -> float:
         """1 - gamma."""
         return 1.0 - self.masked
-
-
-Bools = npt.NDArray[np.bool_]

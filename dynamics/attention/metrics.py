@@ -41,7 +41,16 @@ class AttentionMetrics:
     local_distance: float
 
 
-def attention_metrics(attention: npt.ArrayLike, area: npt.ArrayLike) -> AttentionMetrics:
+def areas_of(patches: int, global_size: int, local_size: int) -> npt.NDArray[np.intp]:
+    """Areas as runs of patches: the global one, 0, first; raises a `LindynError` unless whole areas fill the patches."""
+    from dynamics.attention.images import Areas
+
+    areas = Areas(patches, global_size, local_size).whole()
+    places = 1 + np.repeat(np.arange(int(areas.local_areas)), local_size)
+    return np.concatenate([np.zeros(global_size, dtype=np.intp), places])
+
+
+def attention_metrics(attention: npt.ArrayLike, area: npt.ArrayLike | None = None) -> AttentionMetrics:
     """Metrics of an attention map.
 
     Parameters
@@ -49,26 +58,27 @@ def attention_metrics(attention: npt.ArrayLike, area: npt.ArrayLike) -> Attentio
     attention
         Shape ``(patches, patches)``, every row a distribution over keys.
     area
-        Area of every patch, 0 the global one.
+        Area of every patch, 0 the global one; without areas what needs them is nan.
 
     Raises
     ------
     ParameterError
         If the shapes do not fit, or a row is not a distribution.
     """
-    rows, where = np.array(attention, dtype=np.float64), np.array(area)
+    rows = np.array(attention, dtype=np.float64)
+    where = np.full(rows.shape[:1], -1) if area is None else np.array(area)
     if rows.ndim != 2 or rows.shape[0] != rows.shape[1] or where.shape != rows.shape[:1]:
         raise ParameterError("attention", f"an array of shape {rows.shape}", "square, one row and one area a patch")
     if not (np.isfinite(rows).all() and (rows >= 0.0).all() and np.allclose(rows.sum(axis=1), 1.0, atol=1e-6)):
         raise ParameterError("attention", "rows that are not distributions", "rows of numbers from 0 on that sum to 1")
-    local = where > 0
+    local, everywhere = where > 0, where == 0
     own = (rows * (where[:, None] == where[None, :])).sum(axis=1)
-    on_global = rows[:, where == 0].sum(axis=1)
+    on_global = rows[:, everywhere].sum(axis=1)
     distances = _distances(rows)
     return AttentionMetrics(
         _mean(own, local),
         _mean(on_global, local),
-        _mean(on_global, ~local),
+        _mean(on_global, everywhere),
         _diversity(rows),
         _information(rows),
         float(distances.mean()),

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dynamics.attention.images import ImageModel
+from dynamics.attention.metrics import areas_of
 from dynamics.features import FloatArray
 
 Integers = npt.NDArray[np.intp]
@@ -50,9 +51,7 @@ class Sampler:
         self.model, self.patches = model, int(areas.patches)
         self.areas = 1 + int(areas.local_areas)
         self.shown = round(model.shown * self.patches)
-        runs = np.concatenate(
-            [np.zeros(int(areas.global_size), dtype=np.intp), 1 + np.repeat(np.arange(self.areas - 1), int(areas.local_size))]
-        )
+        runs = areas_of(self.patches, int(areas.global_size), int(areas.local_size))
         layout, self._generator = (np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(2))
         alike = [shared_partition or cluster == 0 for cluster in range(model.clusters)]
         self.partition = np.stack([runs if same else layout.permutation(runs) for same in alike])

@@ -97,6 +97,8 @@ class AttentionRun:
 
     Attributes
     ----------
+    contrast
+        The loss of contrastive learning; its negatives are the other images of a batch.
     learning_rate
         Of every step.
     sampler
@@ -115,6 +117,8 @@ class AttentionRun:
     query: str
     model: ImageModel
     training: Training
+    contrast: Contrast
+    seed: int
     learning_rate: float
     sampler: Sampler
     looks: tuple[Look, ...]
@@ -226,7 +230,7 @@ def simulate_attention(
             diverged = True
             break
     final = attention_metrics(clean_attention(np.nan_to_num(Q), sampler, query=query), sampler.partition[0])
-    return AttentionRun(objective, query, model, training, rate, sampler, tuple(seen), final, Q, diverged)
+    return AttentionRun(objective, query, model, training, contrasted, seed, rate, sampler, tuple(seen), final, Q, diverged)
 
 
 def _slope(objective: str, sampler: Sampler, contrasted: Contrast, query: str) -> Callable[[FloatArray, int], Slope]:
