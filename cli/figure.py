@@ -176,4 +176,5 @@ def _described(entries: Sequence[Entry]) -> str:
     from figures.parameters import shown
 
     told = [f"{entry.name}: {entry.description}\n\nDefaults: {shown(entry.parameters)}\n" for entry in entries]
-    return "\n".join([*told, COMMON])
+    layered = any("depth" in name for entry in entries for name in entry.parameters)
+    return "\n".join([*told, *([COMMON] if layered else [])])

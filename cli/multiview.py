@@ -74,7 +74,10 @@ def learned_from(command: Command) -> Command:
         rest = {name: value for name, value in options.items() if name not in ELSEWHERE}
         chances = read_matrix(source, columns.split(",") if columns else ()).values
         command(source=AugmentationGraph(chances), **rest)
-        note("Feature 1 is the constant function, which tells no views apart.")
+        note(
+            "A function that is constant on each connected part has rho 1 (feature 1, of a connected graph); it counts as a"
+            " mode here, and batch normalisation takes it out."
+        )
 
     return wrapped
 
@@ -103,33 +106,42 @@ def loss_options(*losses: str) -> Callable[[Command], Command]:
             help="Form of the invariance term: kappa is 1 - rho, (m - 1)(1 - rho) or (1 - sqrt(rho))^2.",
         )
         @several("--views", int, "Views m of an image.", [2])
-        @click.option(
-            "--weight-decay", type=float, default=0.0, metavar="ETA", help="Rate at which weights decay (byol, direct-copy)."
-        )
-        @click.option(
-            "--teacher-rate",
-            type=float,
-            metavar="RATE",
-            help="Rate at which an EMA teacher follows, (1 - EMA) / learning rate (byol); by default there is none.",
-        )
         @wraps(command)
         def wrapped(name: str, **options: Any) -> None:
             from dynamics.multiview.losses import LOSSES as KNOWN
             from dynamics.reports.multiview import SetupGrid
 
             loss = KNOWN[name]
-            settings = {setting: options.pop(setting) for setting in ("width", *SETTINGS)}
+            settings = {setting: options.pop(setting) for setting in ("width", *SETTINGS) if setting in options}
             _refuse_settings(loss, settings, drawn=options.get("images") is not None)
             command(loss=loss, grid=SetupGrid(**_distinct(settings)), **_distinct(options))
 
-        return wrapped
+        return decay_options(wrapped) if "byol" in losses else wrapped
 
     return decorate
 
 
+def decay_options(command: Command) -> Command:
+    """What losses with a predictor read: weight decay and a teacher."""
+    options = (
+        click.option(
+            "--weight-decay", type=float, default=0.0, metavar="ETA", help="Rate at which weights decay (byol, direct-copy)."
+        ),
+        click.option(
+            "--teacher-rate",
+            type=float,
+            metavar="RATE",
+            help="Rate at which an EMA teacher follows, (1 - EMA) / learning rate (byol); by default there is none.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def _refuse_settings(loss: Loss, settings: dict[str, Any], drawn: bool) -> None:
     """Refuse settings that the loss would not read; the views of images that are drawn always count."""
-    unused = [name for name in SETTINGS if name not in loss.uses and not (drawn and name == "views")]
+    unused = [name for name in settings if name in SETTINGS and name not in loss.uses and not (drawn and name == "views")]
     refuse_unused(loss.name, *unused)
     if drawn:
         return
@@ -147,7 +159,12 @@ def _distinct(settings: dict[str, Any]) -> dict[str, Any]:
 @learned_from
 @loss_options(*(name for name in LOSSES if name != "normalised"))
 @several("--epsilon", float, "Amplitude of each mode at the start: the norm of its column in the projector.", [1e-3])
-@several("--fraction", float, "Fraction of the mode's own asymptote that counts as learned.", [0.5])
+@several(
+    "--fraction",
+    float,
+    "Share of the mode's asymptote (on a staircase, of the plateau that it opens) that counts as learned.",
+    [0.5],
+)
 @output_options
 def critical_time(
     output: Output, source: Any, loss: Loss, grid: SetupGrid, epsilon: tuple[float, ...], fraction: tuple[float, ...]
@@ -261,7 +278,7 @@ def views(
     type=click.Choice(["gaussian", "orthogonal"]),
     default="gaussian",
     show_default=True,
-    help="Weights at the start: independent normal entries, or orthonormal columns (the laws are then exact).",
+    help="Weights at the start: independent normal entries, or orthonormal columns (then all but staircases are exact).",
 )
 @click.option("--learning-rate", type=float, help="Train by gradient descent with this step, in place of gradient flow.")
 @click.option(
@@ -269,7 +286,9 @@ def views(
 )
 @click.option("--until", type=float, metavar="T", help="Time at which to end; by default a little after the predicted times.")
 @click.option("--runs", type=click.IntRange(min=1), default=1, show_default=True, help="Runs, with seeds from --seed on.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random start.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random start, and of the images drawn."
+)
 @click.option("--points", type=click.IntRange(2, 100_000), default=200, show_default=True, help="Points of the curves.")
 @output_options
 def simulate(

@@ -90,6 +90,7 @@ def _eigenvalue(matrix: ImmutableDenseMatrix) -> Expr:
     claim="As printed, (T_M - 1)*(T_M - 1) has the eigenvalue (sqrt(lambda) - 1)^2 where T_M* T_M has lambda. On two states "
     "that exchange places with probability {exchange} T_M has the eigenvalue {eigenvalue}: that gives {shown} against the "
     "true {true}.",
+    hypotheses=("T_M f is the mean of f over a transition of a chain, symmetric on two states of equal probability",),
 )
 def printed_eigenvalue_map(
     exchange: Expr = Rational(9, 10),
@@ -180,6 +181,7 @@ printed_eigenfunctions.mutant("another sign", true=Rational(-1, 16))
     "restated-loss-is-not-the-kernel-loss",
     claim="As printed, |K - F F^T|^2 is restated as <F, (1 - K) F>. With K = diag(1, 1/2), one feature of amplitude {small} "
     "and one of {large} along the first mode both have the restated loss {shown}, but their losses differ by {true}.",
+    hypotheses=("K is a kernel as a matrix, F has features as columns",),
 )
 def restated_loss(small: Expr = S.One, large: Expr = S(2), shown: Expr = S.Zero, true: Expr = S(9)) -> Proof:
     kernel = diag(1, Rational(1, 2))
@@ -206,6 +208,7 @@ restated_loss.mutant("the restated loss tells them apart", shown=S(9))
     "printed-sign-picks-the-last-eigenfunctions",
     claim="As printed, minimising the sum of (T f, T f) over unit f finds the leading eigenfunction. With the eigenvalues "
     "{leading} and {last} of T* T it is {along} where the last has the share s: least at the last.",
+    hypotheses=("T f is the mean of f over views, T* its adjoint; f lies in the span of the two eigenfunctions",),
 )
 def printed_sign(leading: Expr = S.One, last: Expr = Rational(1, 4), along: Expr = 1 - Rational(3, 4) * s) -> Proof:
     feature = ImmutableDenseMatrix([(1 - s) ** S.Half, s**S.Half])

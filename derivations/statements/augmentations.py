@@ -137,8 +137,8 @@ def _returned(values: Row) -> Row:
 
 @statement(
     "cross-view-kernel-operator",
-    claim="With p_xz the probability of two views of one image, the kernel {kernel} has the operator T_M* T_M, where T_M f "
-    "is the mean of f over the views of an image. So <f, (1 - T_k) f> = {form}, q = E f^2, c = E[f_1 f_2].",
+    claim="With p_xz the probability of two views of one image, the kernel {kernel} has the operator T_k = T_M* T_M, where T_M "
+    "f is the mean of f over the views of an image. So <f, (1 - T_k) f> = {form}, q = E f^2, c = E[f_1 f_2].",
     hypotheses=("finitely many images and views",),
 )
 def cross_view_kernel_operator(kernel: Expr = joint / (px * pz), form: Expr = square - cross) -> Proof:

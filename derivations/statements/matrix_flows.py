@@ -234,10 +234,10 @@ two_layers_are_a_matrix_flow.mutant("the target transposed", upper=(T.T - W2 * W
 
 @statement(
     "kernel-loss-is-invariance-and-orthonormality",
-    claim="|K - F F^T|^2 = {right}, with C = F^T F. So the loss of the kernel and twice the invariance loss agree, up to a "
-    "constant, on orthonormal features.",
+    claim="|K - F F^T|^2 = {right}. So the loss of the kernel and twice the invariance loss agree, up to a constant, on "
+    "orthonormal features.",
     source=AUGMENTATIONS_PAPER,
-    hypotheses=INVARIANCE,
+    hypotheses=("K is a symmetric kernel as a matrix, F has features as columns", "the invariance loss is <F, (1 - K) F>"),
 )
 def kernel_loss(
     right: Expr = _squared(F.T * F - ONE) + 2 * Trace(F.T * (ONE - K) * F) + _squared(K) - Trace(ONE),

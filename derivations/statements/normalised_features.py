@@ -95,7 +95,7 @@ water_filling.mutant("the sum of all distances, own mode twice", threshold=(r + 
 @statement(
     "water-filling-knows-beta-times-width",
     claim="With beta = B/d a filled mode has the share {share} of all energy, and the condition for mode r to be filled is 2 "
-    "B > {threshold}: the width enters by B only. So the best beta is in proportion to 1/d.",
+    "B > {threshold}: the width enters by B only. So what is best for these shares is a beta in proportion to 1/d.",
     hypotheses=(*UNIT_NORM, "d is at least the number of filled modes"),
     domain={d: Integers(7, 12)},
 )

@@ -13,6 +13,9 @@ from dynamics.errors import ParameterError
 from dynamics.features import FloatArray
 from dynamics.multiview.strengths import ROUNDING
 
+TIED = 1e-9
+"""Distance of two rho up to which they count as one."""
+
 
 @dataclass(frozen=True)
 class AlignmentError:
@@ -75,7 +78,7 @@ def alignment_error(rho: npt.ArrayLike, width: int) -> AlignmentError:
         raise ParameterError("width", width, f"at most {int((values > 0.0).sum())}, the number of modes of positive rho")
     if values[d - 1] >= 1.0 - ROUNDING:
         raise ParameterError("rho", values[d - 1], f"below 1 in one of the {d} leading modes, for an error at all")
-    if values[d - 1] == values[d]:
+    if values[d - 1] - values[d] <= TIED:
         raise ParameterError("width", width, f"one that does not part modes of equal rho, {values[d]:g}")
     k, j = values[:d, None], values[None, d:]
     noise_k, noise_j, gap = 1.0 - k, 1.0 - j, (k - j) ** 2

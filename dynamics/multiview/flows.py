@@ -96,8 +96,15 @@ def watched(
 
     at = np.atleast_1d(np.asarray(times, dtype=np.float64))
     least = float(np.abs(start[start != 0.0]).min(initial=1.0))
+
+    def rate(_: float, state: FloatArray) -> FloatArray:
+        moved = flow(state.reshape(start.shape)).ravel()
+        if not np.isfinite(moved).all():
+            raise LindynError("The flow leaves the numbers that a double holds.")
+        return moved
+
     found = solve_ivp(
-        lambda _, state: flow(state.reshape(start.shape)).ravel(),
+        rate,
         (0.0, float(at[-1])),
         start.ravel(),
         method=method,

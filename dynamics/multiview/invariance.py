@@ -28,9 +28,13 @@ def invariances(features: Features, *, form: str = "pairs", views: int = 2) -> F
     ParameterError
         If there is no such form, or it is ``averaging`` and a rho is negative: a kernel that averages twice has none.
     """
+    return kappa_of(mode_strengths(features, kernel="whitened", views=views), form, views)
+
+
+def kappa_of(rho: FloatArray, form: str, views: int) -> FloatArray:
+    """Kappa from the eigenvalues of a kernel; raises as `invariances` does."""
     if form not in INVARIANCES:
         raise ParameterError("invariance", form, f"one of {', '.join(INVARIANCES)}")
-    rho = mode_strengths(features, kernel="whitened", views=views)
     if form == "averaging" and (rho < 0.0).any():
         raise ParameterError(
             "rho", float(rho.min()), "at least 0 where invariance is averaging, by an operator of eigenvalues sqrt(rho)"

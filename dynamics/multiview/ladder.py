@@ -6,6 +6,7 @@ Between two steps r modes are active and the features are a tight frame of equal
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,9 @@ import numpy.typing as npt
 from dynamics.checks import check_positive, whole_number
 from dynamics.errors import ParameterError
 from dynamics.features import FloatArray
+
+LOST = 1e-24
+"""Share of a column's square below which what is left of it is rounding."""
 
 
 @dataclass(frozen=True)
@@ -116,19 +120,30 @@ def check_shared(beta: float) -> None:
         raise ParameterError("beta", beta, "at most 1, above which features part, one to a mode, and no plateau is shared")
 
 
-def residual_starts(features: FloatArray, *, beta: float) -> FloatArray:
-    """a^2 of every mode from a start Z, shape ``(width, modes)``, in the order of its columns.
+def residual_starts(features: FloatArray, *, beta: float, wait: Callable[[FloatArray], FloatArray] | None = None) -> FloatArray:
+    """a^2 of every mode from a start Z, shape ``(width, modes)``.
 
-    Each column less what lies along those before it; for beta below 1 the first mode is first shared evenly by all features,
-    each keeping its sign.
+    Each column less what lies along those that are learned before it; for beta below 1 the first mode is first shared evenly by
+    all features, each keeping its sign. A mode beyond the width keeps its whole column.
+
+    Parameters
+    ----------
+    wait
+        From squares to the times at which modes would come out; the next to be learned is the one of the least. By default they
+        are learned in the order of the columns.
     """
-    learned = np.zeros((len(features), 0))
-    squares = []
-    for position, column in enumerate(features.T):
-        rest = column - learned @ (learned.T @ column)
-        squares.append(rest @ rest)
-        ahead = np.sign(column) if position == 0 and beta < 1.0 else rest
-        if learned.shape[1] < len(features):
-            ahead = ahead - learned @ (learned.T @ ahead)
-            learned = np.column_stack([learned, ahead / np.sqrt(ahead @ ahead)])
-    return np.array(squares)
+    rest = features.copy()
+    squares: FloatArray = (features**2).sum(axis=0)
+    whole, waiting = squares.copy(), np.ones(features.shape[1], dtype=bool)
+    for step in range(min(features.shape)):
+        square = np.maximum((rest**2).sum(axis=0), LOST * whole)
+        times = np.arange(len(square), dtype=np.float64) if wait is None else np.nan_to_num(wait(square), nan=np.inf)
+        times = np.where(waiting, times, np.inf)
+        mode = int(np.argmin(times))
+        if times[mode] == np.inf:
+            break
+        squares[mode], waiting[mode] = square[mode], False
+        ahead = np.sign(rest[:, mode]) if step == 0 and beta < 1.0 else rest[:, mode]
+        direction = ahead / np.sqrt(ahead @ ahead)
+        rest -= np.outer(direction, direction @ rest)
+    return squares

@@ -113,6 +113,8 @@ class Loss:
         Whether the size is measured in units of 1 / strength, as the share of a unit variance is.
     shares
         Whether outputs share modes where beta is below 1, so that modes wait for one another (a staircase).
+    of_unit_norm
+        Whether outputs are held at unit variance, whatever their start.
     """
 
     name: str
@@ -124,6 +126,7 @@ class Loss:
     power: int = 2
     of_variance: bool = False
     shares: bool = False
+    of_unit_norm: bool = False
 
     def size(self, amplitude: FloatArray, eigenvalues: FloatArray) -> FloatArray:
         """Sizes of modes of these amplitudes: norms of their columns in the projector, or singular values."""
@@ -133,6 +136,8 @@ class Loss:
     def settings(self, setup: Setup) -> dict[str, Any]:
         """What the loss reads of a setup, by the names that tables carry."""
         read = {name: getattr(setup, name) for name in self.uses}
+        if setup.kernel != "view-mean" and setup.invariance != "views":
+            read.pop("views", None)
         return {"loss": self.name, "width": setup.width} | {name: value for name, value in read.items() if value is not None}
 
     def law_of(self, features: Features, setup: Setup) -> Law:
@@ -186,6 +191,7 @@ LOSSES = {
             "kappa",
             _kappa,
             None,
+            of_unit_norm=True,
         ),
         Loss(
             "spectral-contrastive",

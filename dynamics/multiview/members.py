@@ -14,6 +14,9 @@ from dynamics.features import FloatArray
 from dynamics.multiview.bistable import Bistable
 from dynamics.multiview.logistic import Logistic
 
+ROUNDING = 1e-14
+"""Of a level at the threshold of a mode."""
+
 
 def barlow_twins(strength: npt.ArrayLike) -> Logistic:
     """Linear Barlow Twins of full orthogonality, beta = 1 (Simon et al. 2023): share of a unit variance, gamma s^2.
@@ -32,6 +35,7 @@ def penalised(kappa: npt.ArrayLike, beta: float) -> Logistic:
     """
     check_positive("beta", beta)
     level = 1.0 - _column("kappa", kappa) / (2.0 * beta)
+    level[np.abs(level) <= ROUNDING] = 0.0
     return Logistic(8.0 * beta * level, np.where(level > 0.0, level, 1.0))
 
 

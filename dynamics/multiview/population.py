@@ -44,7 +44,7 @@ class Views:
         return MATRICES[name](self, views)
 
     @property
-    def root(self) -> FloatArray:
+    def whitener(self) -> FloatArray:
         """The symmetric inverse square root of the variance, which whitens."""
         values, vectors = np.linalg.eigh(self.variance)
         if not values[0] > 0.0:
@@ -56,7 +56,7 @@ class Views:
 MATRICES: dict[str, Callable[[Views, int], FloatArray]] = {
     "cross-view": lambda moments, views: moments.covariance,
     "view-mean": lambda moments, views: moments.covariance + (moments.variance - moments.covariance) / views,
-    "whitened": lambda moments, views: moments.root @ moments.covariance @ moments.root,
+    "whitened": lambda moments, views: moments.whitener @ moments.covariance @ moments.whitener,
 }
 """The kernels of `dynamics.multiview.strengths.KERNELS` between features."""
 
@@ -68,7 +68,10 @@ def sample_of(features: Features, *, images: int, views: int, seed: int) -> View
     """
     from dynamics.multiview.sampled_views import sampled_views
 
-    drawn = sampled_views(features, images=images, views=views, replicates=1, seed=seed)
+    apart = int(
+        np.random.SeedSequence([seed, images, views]).generate_state(1)[0]
+    )  # not the numbers that a start is drawn from
+    drawn = sampled_views(features, images=images, views=views, replicates=1, seed=apart)
     return Views(features, drawn.total[0], drawn.all_pairs[0])
 
 

@@ -2,7 +2,7 @@
 
 For symmetric K, F F' after a time t is e^(Kt) F_0 [1 + 2 c F_0' (int_0^t e^(2Ks) ds) F_0]^-1 F_0' e^(Kt). The loss with
 penalty beta on the covariance has K = 4 beta - 2 kappa and c = 4 beta, the spectral contrastive one K = 4 A and c = 4, and two
-layers W_2 W_1 on whitened input K = [[0, S'], [S, 0]] and c = 1/2 with F = [W_1'; W_2].
+layers W_2 W_1 on whitened input, balanced (W_2' W_2 = W_1 W_1'), K = [[0, S'], [S, 0]] and c = 1/2 with F = [W_1'; W_2].
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from dynamics.errors import LindynError, ParameterError
 from dynamics.features import Features, FloatArray
 from dynamics.multiview.critical_time import CriticalModes, critical_modes
 from dynamics.multiview.graph import AugmentationGraph
-from dynamics.multiview.ladder import residual_starts
+from dynamics.multiview.ladder import plateau, residual_starts
 from dynamics.multiview.logistic import Logistic
 from dynamics.multiview.losses import Loss, Setup
 from dynamics.multiview.motion import Motion, descended, followed
@@ -96,7 +96,9 @@ class ModeRun(Tabular):
         """What the run was made with, by the names that tables carry."""
         sample = {} if self.images is None else {"views": self.setup.views, "images": self.images}
         step = {} if self.learning_rate is None else {"learning_rate": self.learning_rate}
-        start = {"start": self.start, "epsilon": self.epsilon, "fraction": self.fraction, "seed": self.seed}
+        start: dict[str, Any] = {"start": self.start, "epsilon": self.epsilon, "fraction": self.fraction, "seed": self.seed}
+        if self.loss.of_unit_norm:
+            del start["epsilon"]
         return self.loss.settings(self.setup) | sample | start | step
 
     def columns(self) -> Columns:
@@ -104,7 +106,7 @@ class ModeRun(Tabular):
         count = len(self.features)
         predicted = np.full(count, np.nan) if self.predicted is None else self.predicted.time
         told = np.full(count, ModeStatus.NOT_PREDICTED, dtype=object) if self.predicted is None else self.predicted.status
-        usable = np.isfinite(predicted) & (predicted > 0.0)
+        usable = np.isfinite(predicted) & (predicted > 0.0) & (self.time > 0.0)
         ratio = np.where(usable, self.time / np.where(usable, predicted, 1.0), np.nan)
         return (
             {"feature": np.array(self.features.labels(), dtype=object)}
@@ -112,6 +114,8 @@ class ModeRun(Tabular):
             | {"lambda": self.features.lam, "rho": self.features.rho, "sigma": self.features.sigma}
             | {"asymptote": self.asymptote, "threshold": self.threshold, "final_size": self.final}
             | {"critical_time": known(predicted), "simulated_time": known(self.time), "ratio": known(ratio)}
+            | {"effective_rank": np.full(count, self.curves.effective_rank[-1])}
+            | {"redundancy": known(np.full(count, self.curves.redundancy[-1]))}
             | {"status": words(told), "simulated_status": words(self.status)}
         )
 
@@ -186,9 +190,9 @@ def simulate_modes(
         moved = followed(training, state, times, watched)
     else:
         moved = descended(training, state, times, watched, learning_rate)
-    curves, time = _curves(training, moved), moved.crossed
+    curves, time = _curves(training, moved), np.full_like(moved.crossed, np.nan) if moved.diverged else moved.crossed
     reached = np.isfinite(time)
-    status = np.full(views.count, ModeStatus.NOT_REACHED, dtype=object)
+    status = np.full(views.count, ModeStatus.DIVERGED if moved.diverged else ModeStatus.NOT_REACHED, dtype=object)
     status[reached] = ModeStatus.REACHED
     status[reached & (time == 0.0)] = ModeStatus.ALREADY_REACHED
     none = asymptote == 0.0
@@ -223,18 +227,22 @@ def _predicted(loss: Loss, views: Views, setup: Setup, weights: FloatArray, frac
         return None
     if loss.shares and setup.beta < 1.0 and _is_large(loss, views, setup, weights, fraction):
         return None
-    norms = np.sqrt((weights**2).sum(axis=0))
+    norms, eigenvalues = np.sqrt((weights**2).sum(axis=0)), loss.eigenvalues(views.features, setup)
     if "teacher_rate" in loss.uses and setup.teacher_rate is not None:
         norms = np.full(views.count, float(np.sqrt((norms**2).mean())))
-    first = critical_modes(loss, views.features, epsilon=norms, fraction=fraction, setup=setup)
+    how: dict[str, Any] = {"fraction": fraction, "setup": setup}
+    law = loss.law_of(views.features, setup)
+    if loss.power == 1 or not isinstance(law, Logistic):
+        return critical_modes(loss, views.features, epsilon=norms, **how)
     # Modes that grow exponentially come out of a random start one after the other, each orthogonal to those before.
-    if loss.power == 1 or not isinstance(loss.law_of(views.features, setup), Logistic):
-        return first
-    order = np.argsort(first.time, kind="stable")
-    squares = np.empty(views.count)
-    squares[order] = residual_starts(weights[:, order], beta=setup.beta if loss.shares else 1.0)
-    left = np.where(squares > 0.0, squares, norms**2)
-    return critical_modes(loss, views.features, epsilon=np.sqrt(left), fraction=fraction, setup=setup)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        speed = np.where(law.rate > 0.0, law.rate, np.nan)
+        squares = residual_starts(
+            weights,
+            beta=setup.beta if loss.shares else 1.0,
+            wait=lambda rest: (np.log(law.capacity) - np.log(loss.size(np.sqrt(rest), eigenvalues))) / speed,
+        )
+    return critical_modes(loss, views.features, epsilon=np.sqrt(squares), **how)
 
 
 def _is_large(loss: Loss, views: Views, setup: Setup, weights: FloatArray, fraction: float) -> bool:
@@ -244,10 +252,13 @@ def _is_large(loss: Loss, views: Views, setup: Setup, weights: FloatArray, fract
 
 
 def _asymptote(loss: Loss, views: Views, setup: Setup) -> FloatArray:
-    """Where modes without a closed form in time end: normalised features by water-filling; else as Barlow Twins at beta = 1."""
+    """Where modes without a predicted time end: normalised features by water-filling, Barlow Twins on its last plateau."""
     eigenvalues = loss.eigenvalues(views.features, setup)
     if loss.shares:
-        return np.where(eigenvalues > 0.0, 1.0, 0.0)
+        first = (eigenvalues > 0.0) & (np.argsort(np.argsort(-eigenvalues, kind="stable")) < setup.width)
+        held = int(first.sum())
+        level = plateau(held, width=setup.width, beta=setup.beta).mode_energy if held and setup.beta < 1.0 else 1.0
+        return np.where(first, level, 0.0)
     return water_filling(eigenvalues, beta=setup.beta, width=setup.width).energy
 
 

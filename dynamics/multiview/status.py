@@ -21,6 +21,7 @@ class ModeStatus(Enum):
     BEYOND_WIDTH = "beyond-width"
     NOT_REACHED = "not-reached"
     NOT_PREDICTED = "not-predicted"
+    DIVERGED = "diverged"
 
     @property
     def message(self) -> str:
@@ -30,12 +31,10 @@ class ModeStatus(Enum):
 
 _MESSAGES = {
     ModeStatus.REACHED: "The mode reaches its threshold at the stated time.",
-    ModeStatus.ALREADY_REACHED: (
-        "The start is at or above the threshold, so the mode counts as learned at time 0; a smaller start lies below it."
-    ),
+    ModeStatus.ALREADY_REACHED: ("The start is at or above the threshold, so the mode counts as learned at time 0."),
     ModeStatus.NEVER: (
         "The loss does not let the mode grow: its views do not covary positively (lambda <= 0), or the penalty is too weak for"
-        " it (beta at or below kappa / 2). Raise beta in the second case."
+        " it (penalised: beta at or below kappa / 2; normalised: below activation_beta). Raise beta in the second case."
     ),
     ModeStatus.COLLAPSES: (
         "The mode dies: weight decay is above the square of lambda over four times the variance, or the start is at or below"
@@ -49,9 +48,10 @@ _MESSAGES = {
         " gets there. Raise --until, or lower epsilon."
     ),
     ModeStatus.NOT_PREDICTED: (
-        "No time is predicted: with a teacher and weight decay together no variable is monotone that could take the place of"
-        " time, the loss has no closed form, or the start is too large for the staircase. A simulation shows what happens."
+        "No time is predicted: the loss has no closed form, beta is above 1, the start is too large for a staircase, or a"
+        " teacher and weight decay together leave no variable monotone. A simulation shows what happens."
     ),
+    ModeStatus.DIVERGED: "Gradient descent did not converge: lower the learning rate.",
 }
 
 

@@ -48,7 +48,9 @@ def mode_strengths(features: Features, *, kernel: str = "cross-view", views: int
     whole_number("views", views, 2)
     largest = features.rho[np.argmax(np.abs(features.rho))]
     if kernel != "cross-view" and abs(largest) > 1.0 + ROUNDING:
-        raise ParameterError("rho", largest, f"between -1 and 1 for {kernel} views, which vary alike")
+        raise ParameterError(
+            "rho", largest, f"between -1 and 1 for {kernel} views, which vary alike (masked data: with the target independent)"
+        )
     strengths = KERNELS[kernel](features, views)
     return np.clip(strengths, -1.0, 1.0) if kernel == "whitened" else strengths
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from dynamics.features import FloatArray
 from dynamics.multiview.flows import Gradient, barlow_twins_flow, normalised_flow, penalised_flow, spectral_contrastive_flow
+from dynamics.multiview.invariance import kappa_of
 from dynamics.multiview.losses import Setup
 from dynamics.multiview.population import Views
 
@@ -81,10 +82,8 @@ def _barlow_twins(views: Views, setup: Setup) -> Training:
 
 def _invariance(views: Views, setup: Setup) -> FloatArray:
     """K between features: kappa as a matrix, by the eigenvalues of the whitened kernel."""
-    from dynamics.multiview.invariance import INVARIANCES
-
     rho, basis = np.linalg.eigh(views.kernel("whitened", setup.views))
-    matrix: FloatArray = (basis * INVARIANCES[setup.invariance](rho, setup.views)) @ basis.T
+    matrix: FloatArray = (basis * kappa_of(rho, setup.invariance, setup.views)) @ basis.T
     return matrix
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from dynamics.features import Features
 from dynamics.multiview.graph import AugmentationGraph
+from dynamics.multiview.logistic import Logistic
 from dynamics.multiview.losses import Loss, Setup
 from dynamics.multiview.simulation import ModeRun, simulate_modes
 from dynamics.reports.multiview import tied
@@ -16,6 +17,9 @@ from dynamics.table import Table, stacked
 
 if TYPE_CHECKING:
     from dynamics.network.population import Data
+
+COARSE = 0.2
+"""Learning rate times the fastest rate above which a step of descent is far from the flow."""
 
 
 def trained(
@@ -47,6 +51,7 @@ def mode_simulation_remarks(runs: Sequence[ModeRun]) -> list[str]:
     """How the runs ended, and how far the law was off."""
     first = runs[0]
     told = [f"{first.loss.name}: {first.loss.title}."]
+    told += _coarse(first)
     told += [
         f"The run of seed {run.seed}, width {run.setup.width} diverged; lower --learning-rate." for run in runs if run.diverged
     ]
@@ -58,6 +63,19 @@ def mode_simulation_remarks(runs: Sequence[ModeRun]) -> list[str]:
     alike = [run.curves.redundancy[-1] for run in runs if np.isfinite(run.curves.redundancy[-1])]
     told += [f"Mean squared correlation of two outputs at the end: {_range(alike)}."] if alike else []
     return [*told, *tied(first.features, first.loss.eigenvalues(first.features, first.setup), first.loss.eigenvalue)]
+
+
+def _coarse(run: ModeRun) -> list[str]:
+    """Whether a step is large beside the fastest growth."""
+    if run.learning_rate is None or run.loss.law is None:
+        return []
+    law = run.loss.law_of(run.features, run.setup)
+    fastest = float(law.rate.max()) if isinstance(law, Logistic) else float(run.features.lam.max())
+    if run.learning_rate * fastest <= COARSE:
+        return []
+    return [
+        f"A step is coarse: learning rate times the fastest rate is {run.learning_rate * fastest:.3g}; lower --learning-rate."
+    ]
 
 
 def _range(values: Sequence[float]) -> str:

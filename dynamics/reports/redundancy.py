@@ -12,9 +12,10 @@ from dynamics.multiview.collinear import collinear_escape, collinear_threshold, 
 from dynamics.multiview.critical_time import critical_modes
 from dynamics.multiview.ladder import plateau
 from dynamics.multiview.losses import Loss, Setup
+from dynamics.multiview.members import penalised
 from dynamics.multiview.status import ModeStatus
 from dynamics.multiview.water_filling import activation, water_filling
-from dynamics.reports.multiview import SetupGrid, tied
+from dynamics.reports.multiview import STAIRCASE, SetupGrid, named_views, tied
 from dynamics.status import StatusArray, words
 from dynamics.table import Columns, Table, cells, known, stacked
 
@@ -90,7 +91,7 @@ def _filled(loss: Loss, features: Features, setup: Setup, epsilon: Sequence[floa
 def _penalised(loss: Loss, features: Features, setup: Setup, epsilon: Sequence[float]) -> list[Columns]:
     """Outputs without normalisation: the energies that the slowest-rising modes leave in a projector of this width."""
     kappa = loss.eigenvalues(features, setup)
-    energy = np.maximum(1.0 - kappa / (2.0 * setup.beta), 0.0)
+    energy = penalised(kappa, setup.beta).asymptote
     beyond = (energy > 0.0) & (np.argsort(np.argsort(kappa, kind="stable")) >= setup.width)
     energy[beyond] = 0.0
     status = np.full(len(features), ModeStatus.NEVER, dtype=object)
@@ -143,11 +144,11 @@ def _about_plateaus(loss: Loss, features: Features, setup: Setup, varying: Featu
     modes = min(d, int((loss.eigenvalues(features, setup) > 0.0).sum()))
     weight = beta * d / (1.0 - beta)
     slowed = plateau(max(modes - 1, 0), width=d, beta=beta).growth
-    held = min(int(weight), modes)
-    strong = f"strong for {held} mode{'s' if held > 1 else ''} of {modes}" if held else "weak for every mode"
     return [
-        f"Width {d}, beta {beta:g}: {strong}, as beta d / (1 - beta) = {weight:.4g}. Behind r modes the next grows at"
-        f" 1 / (1 + r (1 - beta) / (beta d)) of its own rate, the last of {modes} at {slowed:.3g}."
+        f"Width {d}, beta {beta:g}: beta d / (1 - beta) = {weight:.4g}. Beta is strong behind up to so many learned modes,"
+        f" where the next grows at half of its own rate or more, and weak behind more; the last of {modes} grows at"
+        f" {slowed:.3g} of its own.",
+        STAIRCASE,
     ]
 
 
@@ -155,19 +156,20 @@ def _about_filling(loss: Loss, features: Features, setup: Setup, varying: Featur
     d, beta = setup.width, setup.beta
     kappa = loss.eigenvalues(features, setup)
     wide = water_filling(kappa, beta=beta * d / 1e6, width=10**6).active
-    told = f"Width {d}, beta {beta:g}: beta d is {beta * d:.4g}, which fills {min(wide, d)} of {len(features)} modes"
+    which = f"Width {d}, beta {beta:g}{named_views(loss, setup)}"
+    told = f"{which}: beta d is {beta * d:.4g}, which fills {min(wide, d)} of {len(features)} modes"
     room = f"; a width of {wide} would lose nothing at beta {beta * d / wide:.3g}" if d > wide else ""
     lack = f"; a width of {wide} is needed for the {wide} that this product fills" if d < wide else ""
     lines = [f"{told}{room}{lack}."]
     if len(features) > 1:
         threshold = collinear_threshold(kappa, d)
         escape = collinear_escape(kappa, beta=beta, width=d)
-        state = f"left at the rate {escape:.3g}" if escape > 0.0 else "a stable minimum"
-        lines.append(f"All outputs alike on the first mode: {state}; stable for beta below {threshold:.3g}.")
+        state = f"left at a rate of {escape:.3g}" if escape > 0.0 else "a stable minimum"
+        lines.append(f"{which}: all outputs alike on the first mode are {state}; stable for beta below {threshold:.3g}.")
     largest = varying.rho[varying.rho > 0.0]
     if len(largest) > 1:
         twins = collinear_threshold_of_barlow_twins(largest, d)
-        lines.append(f"Barlow Twins on outputs of unit variance: alike for beta below {twins:.3g}.")
+        lines.append(f"{which}: Barlow Twins on outputs of unit variance keeps them alike for beta below {twins:.3g}.")
     return lines
 
 

@@ -11,7 +11,7 @@ from dynamics.errors import ParameterError
 from dynamics.features import Features
 from dynamics.multiview.alignment import AlignmentError, alignment_error
 from dynamics.multiview.strengths import mode_strengths
-from dynamics.reports.multiview import reversals, tied
+from dynamics.reports.multiview import tied
 from dynamics.table import Table
 
 LARGE = 0.1
@@ -73,12 +73,14 @@ def view_remarks(features: Features, width: int, table: Table) -> list[str]:
         else "For a fixed number of samples n m it falls with every further view.",
     ]
     if (table.columns["error"] > LARGE).any():
-        lines.append(f"Errors above {LARGE:g} are beyond the first order: take them as large.")
+        lines.append(
+            f"Errors above {LARGE:g} are beyond the first order; where they come near 1, the modes are not determined."
+        )
     negative = [label for label, rho in zip(features.labels(), features.rho, strict=True) if rho < 0.0]
     if negative:
         shown = ", ".join(negative[:5]) + (", ..." if len(negative) > 5 else "")
         lines.append(f"Negative rho ({shown}): never among the leading modes; their noise counts.")
-    return [*lines, *tied(features, features.rho, "rho"), *reversals(features)]
+    return [*lines, *tied(features, features.rho, "rho")]
 
 
 def _law(features: Features, width: int) -> AlignmentError:

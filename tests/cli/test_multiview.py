@@ -62,8 +62,8 @@ def test_the_staircase_of_two_weights() -> None:
 @pytest.mark.parametrize(
     ("loss", "settings", "eigenvalue"),
     [
-        ("barlow-twins", ["beta", "kernel", "views"], "strength"),
-        ("penalised", ["beta", "invariance", "views"], "kappa"),
+        ("barlow-twins", ["beta", "kernel"], "strength"),
+        ("penalised", ["beta", "invariance"], "kappa"),
         ("spectral-contrastive", [], "strength"),
         ("byol", ["weight_decay"], "strength"),
         ("direct-copy", ["weight_decay"], "strength"),
@@ -245,7 +245,7 @@ def test_data_serve_every_command(command: tuple[str, ...], source: tuple[str, .
 def test_plateaus_are_tight_frames_one_after_the_other() -> None:
     found = rows(*ALIKE, *THREE, "--width", "8", "--beta", "0.05")
     assert list(found[0]) == [
-        *("feature", "loss", "width", "beta", "kernel", "views", "epsilon", *VALUES, "strength", "critical_time", "next_time"),
+        *("feature", "loss", "width", "beta", "kernel", "epsilon", *VALUES, "strength", "critical_time", "next_time"),
         *("effective_rank", "redundancy", "feature_variance", "mode_energy", "growth", "plateau_loss", "status"),
     ]
     for r, row in enumerate(found, start=1):
@@ -403,9 +403,9 @@ def test_from_an_orthogonal_start_matrices_learn_when_the_law_says(loss: str, ho
 def test_columns_of_a_simulation_come_in_order() -> None:
     found = rows(*TRAIN, *THREE, "--beta", "0.5", "--learning-rate", "0.01")
     assert list(found[0]) == [
-        *("feature", "loss", "width", "beta", "kernel", "views", "start", "epsilon", "fraction", "seed", "learning_rate"),
-        *(*VALUES, "asymptote", "threshold", "final_size", "critical_time", "simulated_time", "ratio", "status"),
-        "simulated_status",
+        *("feature", "loss", "width", "beta", "kernel", "start", "epsilon", "fraction", "seed", "learning_rate"),
+        *(*VALUES, "asymptote", "threshold", "final_size", "critical_time", "simulated_time", "ratio"),
+        *("effective_rank", "redundancy", "status", "simulated_status"),
     ]
 
 

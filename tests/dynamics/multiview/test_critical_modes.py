@@ -478,8 +478,8 @@ def test_a_loss_without_closed_form_says_what_trains_it() -> None:
 @pytest.mark.parametrize("name", CLOSED)
 def test_columns_are_the_standard_ones_with_what_the_loss_reads(name: str) -> None:
     settings_of = {
-        "barlow-twins": ["beta", "kernel", "views"],
-        "penalised": ["beta", "invariance", "views"],
+        "barlow-twins": ["beta", "kernel"],
+        "penalised": ["beta", "invariance"],
         "byol": ["weight_decay"],
         "direct-copy": ["weight_decay"],
     }.get(name, [])
