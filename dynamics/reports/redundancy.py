@@ -142,8 +142,10 @@ def _about_plateaus(loss: Loss, features: Features, setup: Setup, varying: Featu
             " mode, so that how alike they are is up to the start."
         ]
     modes = min(d, int((loss.eigenvalues(features, setup) > 0.0).sum()))
+    if not modes:
+        return ["No mode covaries positively between views, so none is learned."]
     weight = beta * d / (1.0 - beta)
-    slowed = plateau(max(modes - 1, 0), width=d, beta=beta).growth
+    slowed = plateau(modes - 1, width=d, beta=beta).growth
     return [
         f"Width {d}, beta {beta:g}: beta d / (1 - beta) = {weight:.4g}. Beta is strong behind up to so many learned modes,"
         f" where the next grows at half of its own rate or more, and weak behind more; the last of {modes} grows at"
