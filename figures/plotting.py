@@ -90,3 +90,12 @@ def log_axis(axis: XAxis | YAxis) -> None:
         axis.set_major_locator(LogLocator(numticks=5))
         axis.set_major_formatter(LogFormatterMathtext())
     axis.set_minor_formatter(NullFormatter())
+
+
+def double_axis(axes: Axes) -> None:
+    """A logarithmic horizontal axis labelled at powers of two."""
+    from matplotlib.ticker import NullLocator, StrMethodFormatter
+
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())

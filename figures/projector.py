@@ -14,7 +14,7 @@ from dynamics.multiview.read_out import ReadOut, Score, best_beta
 from dynamics.multiview.water_filling import activation
 from dynamics.table import Table, stacked
 from figures.drawing import Drawing
-from figures.plotting import groups, legend_below, log_axis
+from figures.plotting import double_axis, groups, legend_below, log_axis
 from figures.rows import log_range
 from figures.style import NEUTRAL, PALETTE, Style
 
@@ -175,15 +175,6 @@ def _picture(style: Style, table: Table) -> Figure:
         entries += [(r"no best $\beta$", EDGE)] if (frame["place"] == RISING).any() else []
         legend_below(figure, entries)
     return figure
-
-
-def double_axis(axes: Axes) -> None:
-    """A logarithmic horizontal axis labelled at powers of two."""
-    from matplotlib.ticker import NullLocator, StrMethodFormatter
-
-    axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _mark_edges(axes: Axes, frame: pd.DataFrame) -> None:

@@ -38,14 +38,25 @@ def rows(kind: str, setting: Setting, features: dyn.Features, columns: Columns, 
     marks
         Columns that are the same in every row.
     """
-    shape = np.broadcast_shapes((len(features), 1), *(np.shape(column) for column in columns.values()))
-    told = setting.columns(features)
-    asymptote = predicted(setting, features).asymptote
+    each = setting.columns(features) | {"asymptote": predicted(setting, features).asymptote}
+    return spread(kind, marks, each, columns)
+
+
+def spread(kind: str, marks: Columns, each: Columns, points: Columns) -> Table:
+    """One row a feature and point.
+
+    Parameters
+    ----------
+    marks, each, points
+        Columns that are the same in every row, that have one entry a feature, and of shape ``(features, points)`` or what
+        broadcasts to it.
+    """
+    count = len(next(iter(each.values())))
+    shape = np.broadcast_shapes((count, 1), *(column.shape for column in points.values()))
     return Table(
         {name: np.full(shape[0] * shape[1], value) for name, value in ({"kind": kind} | marks).items()}
-        | {name: np.repeat(np.asarray(column), shape[1]) for name, column in told.items()}
-        | {"asymptote": np.repeat(asymptote, shape[1])}
-        | {name: np.broadcast_to(column, shape).ravel() for name, column in columns.items()}
+        | {name: np.repeat(column, shape[1]) for name, column in each.items()}
+        | {name: np.broadcast_to(column, shape).ravel() for name, column in points.items()}
     )
 
 

@@ -14,7 +14,7 @@ from dynamics.multiview.ladder import check_shared, ladder_times, plateau, resid
 from dynamics.table import Columns, Table, stacked
 from figures.drawing import Drawing, bound
 from figures.plotting import draw_ticks, features_of, groups, label_outside, legend_below, log_axis
-from figures.rows import first_time
+from figures.rows import first_time, spread
 from figures.style import NEUTRAL, PALETTE, Style, shades
 
 if TYPE_CHECKING:
@@ -111,24 +111,6 @@ def _panel(beta: float, strength: FloatArray, start: FloatArray, epsilon: float,
     marks: Columns = {"beta": beta, "width": width, "epsilon": epsilon}
     modes = {"feature": np.arange(1, learned + 1).astype(str).astype(object), "strength": strength[:learned]}
     return stacked(spread(kind, marks, modes, points) for kind, points in kinds.items())
-
-
-def spread(kind: str, marks: Columns, each: Columns, points: Columns) -> Table:
-    """One row a feature and point.
-
-    Parameters
-    ----------
-    marks, each, points
-        Columns that are the same in every row, that have one entry a feature, and of shape ``(features, points)`` or what
-        broadcasts to it.
-    """
-    count = len(next(iter(each.values())))
-    shape = np.broadcast_shapes((count, 1), *(column.shape for column in points.values()))
-    return Table(
-        {name: np.full(shape[0] * shape[1], value) for name, value in ({"kind": kind} | marks).items()}
-        | {name: np.repeat(column, shape[1]) for name, column in each.items()}
-        | {name: np.broadcast_to(column, shape).ravel() for name, column in points.items()}
-    )
 
 
 def _errors(table: Table) -> str:

@@ -17,8 +17,7 @@ from dynamics.status import words
 from dynamics.table import Columns, Table, stacked
 from figures.drawing import Drawing, bound
 from figures.plotting import draw_ticks, features_of, groups, label_outside, legend_below, share_axis
-from figures.rows import NAMED
-from figures.staircase import spread
+from figures.rows import NAMED, spread
 from figures.style import PALETTE, Style, shades, threshold
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from dynamics.multiview.alignment import AlignmentError, alignment_error
 from dynamics.multiview.sampled_views import simulated_error
 from dynamics.table import Columns, Table, stacked
 from figures.drawing import Drawing
-from figures.plotting import legend_below
-from figures.projector import double_axis
+from figures.plotting import double_axis, legend_below
 from figures.style import NEUTRAL, PALETTE, Style
 
 if TYPE_CHECKING:
