@@ -38,6 +38,11 @@ NAMES = (
     "projector",
     "views",
     "three-orders",
+    "phases",
+    "exponents",
+    "collapse-map",
+    "attention-maps",
+    "gap-sign",
 )
 """Every figure, in the order of the gallery."""
 

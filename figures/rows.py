@@ -52,10 +52,10 @@ def spread(kind: str, marks: Columns, each: Columns, points: Columns) -> Table:
         broadcasts to it.
     """
     count = len(next(iter(each.values())))
-    shape = np.broadcast_shapes((count, 1), *(column.shape for column in points.values()))
+    shape = np.broadcast_shapes((count, 1), *(np.shape(column) for column in points.values()))
     return Table(
         {name: np.full(shape[0] * shape[1], value) for name, value in ({"kind": kind} | marks).items()}
-        | {name: np.repeat(column, shape[1]) for name, column in each.items()}
+        | {name: np.repeat(np.asarray(column), shape[1]) for name, column in each.items()}
         | {name: np.broadcast_to(column, shape).ravel() for name, column in points.items()}
     )
 

@@ -24,6 +24,10 @@ for _part in (
     "matrix_flows",
     "mode_laws",
     "as_printed",
+    "attention_gradients",
+    "attention_phases",
+    "attention_optimum",
+    "attention_collapse",
 ):
     import_module(f"derivations.statements.{_part}")
 

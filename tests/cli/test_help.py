@@ -26,6 +26,8 @@ PATHS |= {
 EXAMPLE = re.compile(r"(?:^|\$\(|: )\s*lindyn ((?:\"[^\"\n]*\"|[^|)\"\n])+)", re.MULTILINE)
 TAKES_LONG = {("verify",)}
 """Examples that take minutes; what they do is tested elsewhere in pieces."""
+TAKES_SECONDS = {("attention",), ("attention", "phases"), ("attention", "simulate")}
+"""Examples that take more than a few seconds; smaller ones are tested elsewhere."""
 
 
 def examples(command: click.Command) -> list[str]:
@@ -38,6 +40,7 @@ def test_the_promised_commands_exist() -> None:
 
 def test_groups_are_seen_through() -> None:
     assert {("multiview", name) for name in ("critical-time", "redundancy", "views", "simulate")} <= set(PATHS)
+    assert {("attention", name) for name in ("phases", "simulate", "metrics")} <= set(PATHS)
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
@@ -72,7 +75,8 @@ def test_every_command_shows_an_example_of_itself(path: tuple[str, ...]) -> None
 @pytest.mark.parametrize(
     "path",
     [
-        *(path for path in ((), *PATHS) if path not in TAKES_LONG),
+        *(path for path in ((), *PATHS) if path not in TAKES_LONG | TAKES_SECONDS),
+        *(pytest.param(path, marks=pytest.mark.slow) for path in TAKES_SECONDS),
         *(pytest.param(path, marks=pytest.mark.exhaustive) for path in TAKES_LONG),
     ],
     ids=lambda path: " ".join(path) or "lindyn",
@@ -85,6 +89,7 @@ def test_the_examples_run_as_they_stand(path: tuple[str, ...], tmp_path: Path, m
     series = generator.normal(size=(40, 3)).cumsum(axis=0)
     np.savetxt("series.csv", series, delimiter=",", header="wind,temp_max,rain", comments="")
     Path("features.csv").write_text("name,lambda,rho\nedge,1.0,0.5\ntexture,0.8,1.2\n")
+    np.save("map.npy", generator.dirichlet(np.ones(36), size=36))
     np.savez("digits.npz", x=generator.normal(size=(40, 3)) * [3.0, 2.0, 1.0])
     for example in examples(PATHS[path] if path else main):
         answered(*shlex.split(example))

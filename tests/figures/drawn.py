@@ -30,11 +30,18 @@ SMALL: dict[str, dict[str, Any]] = {
     "redundancy": {"points": 9, "width": (4, 16)},
     "projector": {"width": (4, 8, 16, 64), "steps": 300},
     "views": {"replicates": 500},
+    "phases": {"patches": 64, "global_size": (34, 10), "steps": 150, "batch": 12},
+    "exponents": {"points": 5, "kappa_c": (0.9,), "kappa_s": (0.4,)},
+    "collapse-map": {"points": 4, "network_global": (8, 24), "steps": 60, "batch": 12},
+    "attention-maps": {"patches": 25, "global_size": (16, 7), "local_size": 3, "steps": 100, "batch": 12},
 }
 """Parameters with which a figure takes seconds where its own take minutes."""
 
 MULTIVIEW = ("staircase", "redundancy", "projector", "views", "three-orders")
 """The figures of the second system, which have other columns."""
+
+ATTENTION = ("phases", "exponents", "collapse-map", "attention-maps", "gap-sign")
+"""The figures of the third system, which start at 0 and have features of their own."""
 
 PAIR = Features(lam=[0.9, 0.7], rho=[0.7, 1.1], names=["fast", "slow"])
 MIXED = Features(lam=[1.0, 0.6, 0.0, -0.3], sigma=[1.1, 0.8, 1.0, 1.0], names=["strong", "weak", "none", "opposed"])

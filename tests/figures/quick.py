@@ -32,6 +32,11 @@ QUICK: dict[str, dict[str, Any]] = {
     "projector": {"width": (4, 8), "steps": 50},
     "views": {"replicates": 200},
     "three-orders": {},
+    "phases": {"patches": 36, "global_size": (20, 8), "local_size": 4, "steps": 60, "batch": 8},
+    "exponents": {"points": 2, "largest": 1e6},
+    "collapse-map": {"points": 3, "network_global": (8, 24), "steps": 20, "batch": 8},
+    "attention-maps": {"patches": 16, "global_size": (8, 4), "steps": 40, "batch": 8},
+    "gap-sign": {"points": 8},
 }
 """Parameters with which a figure takes about a second; none where its own defaults do."""
 

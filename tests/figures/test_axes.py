@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from numpy.testing import assert_array_equal
 
 from tests.figures.drawn import (
+    ATTENTION,
     MIXED,
     MULTIVIEW,
     OWN,
@@ -188,6 +189,19 @@ LEGENDS = {
     ],
     "views": ["first-order law", "samples", "best $m$"],
     "three-orders": ["closed form", "gradient flow"],
+    "phases": [
+        r"$\phi_T$, own area",
+        r"$\phi_G$, global area",
+        r"$\phi_O$, others",
+        "reduced flow",
+        "network",
+        "onset",
+        "$T_1$",
+        "$T_2$",
+    ],
+    "exponents": ["$T_2$", "$T_1$", "onset", r"$\kappa_c=0.9$, $\kappa_s=0.4$", "leading order, limits"],
+    "collapse-map": ["MAE", "CL, position queries", "CL, full queries", "untrained", "networks"],
+    "gap-sign": ["equal", r"$\Delta=0$", r"$\Delta+\ln(1-\gamma)/\ln P=0$"],
 }
 
 
@@ -210,6 +224,7 @@ def test_legend_handles_look_like_what_they_name() -> None:
 
 DEPTH, START = "depth $L$", r"start $\epsilon$"
 RATIO = r"$\beta d/(1-\beta)$"
+KAPPA_C = r"global $\kappa_c$"
 DELAY = r"$t(\rho)/t(\rho')-1$"
 PLAIN: dict[str, list[tuple[str, str, str, str, str]]] = {
     "depth": [
@@ -248,6 +263,21 @@ PLAIN: dict[str, list[tuple[str, str, str, str, str]]] = {
         ("view-mean, $m=2$", TIME, "", "linear", "linear"),
         ("whitened", TIME, "", "linear", "linear"),
     ],
+    "phases": [
+        (r"$\Delta=+0.26$", TIME, "correlation", "log", "linear"),
+        (r"$\Delta=-0.32$", TIME, "", "log", "linear"),
+    ],
+    "exponents": [
+        ("times", "patches $P$", "time $t$", "log", "log"),
+        ("local slopes", "patches $P$", r"$d\,\ln t/d\,\ln P$", "log", "linear"),
+    ],
+    "collapse-map": [("", r"information gap $\Delta$", "attention on the global area", "linear", "linear")],
+    "gap-sign": [
+        ("$P=256$", KAPPA_C, r"local $\kappa_s$", "linear", "linear"),
+        ("$P=10^{4}$", KAPPA_C, "", "linear", "linear"),
+        ("$P=10^{8}$", KAPPA_C, "", "linear", "linear"),
+        ("", "", r"$\log_P(|\dot\phi_G|/\dot\phi_T)$", "linear", "function"),
+    ],
 }
 
 
@@ -278,7 +308,17 @@ def test_depths_and_exponents_have_whole_ticks_however_few(name: str, axes_names
             assert all(tick == round(tick) for tick in seen)
 
 
-NO_POINT_OUTSIDE = ["depth", "expansion-error", "teacher", "collapse", "steps", "predictor-depth", "spectrum", *MULTIVIEW]
+NO_POINT_OUTSIDE = [
+    "depth",
+    "expansion-error",
+    "teacher",
+    "collapse",
+    "steps",
+    "predictor-depth",
+    "spectrum",
+    *MULTIVIEW,
+    *ATTENTION,
+]
 
 
 @pytest.mark.parametrize("name", NO_POINT_OUTSIDE)

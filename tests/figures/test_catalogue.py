@@ -41,6 +41,11 @@ def test_names() -> None:
         "projector",
         "views",
         "three-orders",
+        "phases",
+        "exponents",
+        "collapse-map",
+        "attention-maps",
+        "gap-sign",
     )
 
 

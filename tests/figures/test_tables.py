@@ -11,6 +11,7 @@ from pandas.testing import assert_frame_equal
 import dynamics as dyn
 import figures
 from tests.figures.drawn import (
+    ATTENTION,
     MIXED,
     MULTIVIEW,
     OWN,
@@ -27,14 +28,25 @@ from tests.figures.drawn import (
     times_of,
 )
 
+CELL = ("query", "key", "query_area", "key_area", "attention")
+METRICS = (
+    "local_to_own",
+    "local_to_global",
+    "global_to_global",
+    "diversity",
+    "information",
+    "distance",
+    "local_distance",
+)
 EMPTY = {
     "crossover": {"epsilon_lower", "epsilon_upper"},
     "predictor-depth": {"time_lower", "time_higher"},
     "digits": {"pixel", "intensity", "time", "amplitude"},
+    "attention-maps": {*CELL, *METRICS},
 }
 """Columns that have empty cells, and why they may is tested below."""
 
-OTHER_ASYMPTOTES = ("crossover", "predictor-depth", "spectrum", *MULTIVIEW)
+OTHER_ASYMPTOTES = ("crossover", "predictor-depth", "spectrum", *MULTIVIEW, *ATTENTION)
 
 TAKING = [name for name in figures.NAMES if figures.entry_of(name).takes_features]
 AGAIN: dict[str, dict[str, Any]] = {
@@ -49,6 +61,11 @@ AGAIN: dict[str, dict[str, Any]] = {
     "redundancy": {"points": 3, "width": (4,)},
     "projector": {"width": (4, 8), "steps": 50},
     "views": {"replicates": 100},
+    "phases": {"patches": 16, "global_size": (8,), "local_size": 4, "steps": 20, "batch": 4},
+    "exponents": {"points": 2, "largest": 1e3, "kappa_c": (0.9,), "kappa_s": (0.4,)},
+    "collapse-map": {"points": 2, "network_global": (8,), "steps": 5, "batch": 4},
+    "attention-maps": {"patches": 16, "global_size": (8,), "steps": 10, "batch": 4},
+    "gap-sign": {"points": 4},
 }
 """Still smaller ones, for what is drawn more than once."""
 
@@ -63,7 +80,7 @@ def few_digits(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_every_figure_is_tested() -> None:
-    assert len(figures.NAMES) == 20
+    assert len(figures.NAMES) == 25
     assert set(TAKING) == {"greedy", "map", "crossover", "network", "initialisation", "teacher", "steps", "three-orders"}
 
 
@@ -90,7 +107,7 @@ def test_every_row_says_what_it_is_and_no_number_is_missing_without_a_reason(nam
 
 
 def test_cells_are_empty_only_where_there_is_nothing_to_say() -> None:
-    crossover, predictor, digits = table("crossover"), table("predictor-depth"), table("digits")
+    crossover, predictor, digits, maps = (table(name) for name in ("crossover", "predictor-depth", "digits", "attention-maps"))
     assert (crossover["epsilon_lower"].isna() == crossover["epsilon_upper"].isna()).all()
     leading = predictor["kind"] == "leading"
     assert (predictor["time_lower"].isna() == leading).all()
@@ -100,9 +117,12 @@ def test_cells_are_empty_only_where_there_is_nothing_to_say() -> None:
         assert (digits[column].isna() == image).all()
     for column in ("pixel", "intensity"):
         assert (digits[column].isna() == ~image).all()
+    for kind, columns in (("attention", CELL), ("metrics", METRICS)):
+        for column in columns:
+            assert (maps[column].isna() == (maps["kind"] != kind)).all()
 
 
-@pytest.mark.parametrize("name", [name for name in figures.NAMES if name not in ("projector", "views")])
+@pytest.mark.parametrize("name", [name for name in figures.NAMES if name not in ("projector", "views", *ATTENTION)])
 def test_captions_say_from_which_start(name: str) -> None:
     caption, frame = small(name).caption, table(name)
     assert "epsilon" in caption
