@@ -93,7 +93,7 @@ def _mean(values: FloatArray, which: npt.NDArray[np.bool_]) -> float:
 def _diversity(rows: FloatArray) -> float:
     mean = rows.mean(axis=0)
     cosines = rows @ mean / (np.linalg.norm(rows, axis=1) * np.linalg.norm(mean))
-    return float(1.0 - cosines.mean())
+    return max(float(1.0 - cosines.mean()), 0.0)
 
 
 def _information(rows: FloatArray) -> float:
@@ -101,7 +101,7 @@ def _information(rows: FloatArray) -> float:
     keys = _entropy(rows.mean(axis=0))
     shared = keys - float(np.mean([_entropy(row) for row in rows]))
     scale = np.sqrt(keys * np.log(len(rows)))
-    return float(shared / scale) if scale > 0.0 else 0.0
+    return max(float(shared / scale), 0.0) if scale > 0.0 else 0.0
 
 
 def _entropy(chances: FloatArray) -> float:

@@ -206,6 +206,8 @@ def simulate_attention(
     """
     if objective not in OBJECTIVES:
         raise ParameterError("objective", objective, " or ".join(OBJECTIVES))
+    if objective == "cl" and model.clusters < 2:
+        raise ParameterError("clusters", model.clusters, "at least 2 for contrastive learning")
     if query not in QUERIES:
         raise ParameterError("query", query, " or ".join(QUERIES))
     training, contrasted = training or Training(), contrasted or Contrast()
