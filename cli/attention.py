@@ -30,8 +30,8 @@ def attention() -> None:
 
     \b
     lindyn attention phases --patches 196 --global-size 106 --local-size 9
-    lindyn attention phases --patches 1e4,1e8,1e12 --kappa-c 0.9 --kappa-s 0.4 --clusters 8
-    lindyn attention simulate --patches 36 --global-size 16 --local-size 5 --steps 200
+    lindyn attention phases --patches 1e4,1e8 --kappa-c 0.9 --kappa-s 0.4
+    lindyn attention simulate --patches 36 --global-size 16 --local-size 5 --steps 50
     """
 
 
@@ -114,10 +114,12 @@ def phases(output: Output, models: list[ImageModel], contrast: Contrast, counts:
 
     \b
     lindyn attention phases --patches 196 --global-size 106,26 --local-size 10
-    lindyn attention phases --patches 1e4,1e8,1e12 --kappa-c 0.9 --kappa-s 0.4 --clusters 8 --no-positions
+    lindyn attention phases --patches 1e8 --kappa-c 0.9 --kappa-s 0.4 --clusters 8 --no-positions
     """
     from dynamics.reports.attention import phases_remarks, phases_table
 
+    if all(model.clusters < 2 for model in models):
+        refuse_unused("one cluster", "temperature", "weight_decay", remedy="add --clusters")
     table = phases_table(models, contrast, counts=counts, positions=not no_positions)
     output.write(table, TRAINING_TIME)
     for line in phases_remarks(table):
@@ -166,8 +168,8 @@ def simulate(
     1 if a run diverged.
 
     \b
-    lindyn attention simulate --patches 36 --global-size 16 --local-size 5 --steps 200
-    lindyn attention simulate --patches 36 --global-size 16 --local-size 5 --objective cl --clusters 4 --steps 100 --batch 16
+    lindyn attention simulate --patches 36 --global-size 16 --local-size 5 --steps 50
+    lindyn attention simulate --patches 36 --global-size 16 --local-size 5 --objective cl --clusters 4 --steps 50 --batch 16
     """
     from dynamics.attention.simulation import Training, simulate_attention
     from dynamics.reports.attention import run_row
@@ -180,6 +182,8 @@ def simulate(
     if keep and len(models) > 1:
         raise click.UsageError("--attention keeps the map of one run; give one size.")
     output.check()
+    if keep:
+        _check_map(keep)
     training = Training(steps, batch, learning_rate, optimiser, momentum)
     runs = []
     with progress(100 * len(models), "Training") as done:
@@ -199,6 +203,14 @@ def simulate(
         note(f"The attention map was written to {keep}.")
     if any(run.diverged for run in runs):
         sys.exit(1)
+
+
+def _check_map(path: str) -> None:
+    from dynamics.files import refuse_unwritable
+
+    if not path.endswith(".npy"):
+        raise click.UsageError(f"--attention {path} keeps a NumPy array; let its name end in .npy.")
+    refuse_unwritable(path)
 
 
 def run_remarks(runs: list[Any]) -> list[str]:

@@ -60,7 +60,7 @@ class PositionFlow:
     states = ("phi_G", "phi_L", "u_G", "u_L")
 
     def __init__(self, model: ImageModel, contrast: Contrast | None = None) -> None:
-        _require_clusters(model)
+        require_clusters(model)
         self.model, self.contrast = model, contrast or Contrast()
         areas = model.areas
         self.P, self.sizes = float(areas.patches), np.array([areas.global_size, areas.local_size], dtype=np.float64)
@@ -100,7 +100,7 @@ class FullFlow:
     states = tuple(f"{kind}_{pair}" for kind in ("phi", "psi") for pair in ("GG", "GO", "LG", "LT", "LO"))
 
     def __init__(self, model: ImageModel, contrast: Contrast | None = None) -> None:
-        _require_clusters(model)
+        require_clusters(model)
         self.model, self.contrast = model, contrast or Contrast()
         areas = model.areas
         self.P, self.N = float(areas.patches), areas.local_areas
@@ -154,7 +154,8 @@ class FullFlow:
         return float(self.attention(state)["L"][0][0])
 
 
-def _require_clusters(model: ImageModel) -> None:
+def require_clusters(model: ImageModel) -> None:
+    """Raise unless there is another cluster, for negatives to be of."""
     if model.clusters < 2:
         raise ParameterError(
             "clusters", model.clusters, "at least 2 for contrastive learning, whose negatives are of other clusters"

@@ -7,7 +7,7 @@ from math import e
 
 import numpy as np
 
-from dynamics.attention.cl_flow import Contrast, FullFlow, PositionFlow
+from dynamics.attention.cl_flow import Contrast, FullFlow, PositionFlow, require_clusters
 from dynamics.attention.images import ImageModel
 from dynamics.errors import LindynError, ParameterError
 from dynamics.features import FloatArray
@@ -26,7 +26,8 @@ class Collapse:
     Attributes
     ----------
     time
-        When half of the attention (of a local patch) is on the shown patches of the global area; ``inf`` if that does not come.
+        When half of the attention (of a shown local patch) is on the shown patches of the global area; ``inf`` if that does not
+        come in many times the leading-order time, as under strong weight decay.
     state
         The state then, or at the end.
     on_global
@@ -41,6 +42,7 @@ class Collapse:
 
 def collapse_time(model: ImageModel, contrast: Contrast | None = None) -> float:
     """Leading order for position-only queries: K P^(1 + 2 (1 - kappa_c)) / (2 Lambda(0) (1 - gamma)^2)."""
+    require_clusters(model)
     told = contrast or Contrast()
     start = model.shown * model.areas.global_size / model.areas.patches
     return model.clusters * model.areas.patches / (2.0 * told.force(0.0, model.clusters) * start**2)
@@ -48,6 +50,7 @@ def collapse_time(model: ImageModel, contrast: Contrast | None = None) -> float:
 
 def critical_weight_decay(model: ImageModel, contrast: Contrast | None = None) -> float:
     """2 e Lambda(0) a_G^2 / (K P): from there on nothing is learned, to leading order in P; smeared at laptop sizes."""
+    require_clusters(model)
     told = contrast or Contrast()
     start = model.shown * model.areas.global_size / model.areas.patches
     return 2.0 * e * told.force(0.0, model.clusters) * start**2 / (model.clusters * model.areas.patches)
@@ -73,7 +76,9 @@ def collapse(model: ImageModel, contrast: Contrast | None = None, *, query: str 
         return flow.on_global(state) - 0.5
 
     half.direction = 1.0  # type: ignore[attr-defined]
-    end = LONGEST * collapse_time(model, contrast)
+    force = flow.contrast.force
+    # Near half, S = 1/4, cold contrast pulls far less than at the start.
+    end = LONGEST * collapse_time(model, contrast) * max(force(0.0, model.clusters) / force(0.3, model.clusters), 1.0)
     start = np.zeros(len(flow.states))
     found = solve_ivp(flow, (0.0, end), start, method="LSODA", events=[half], rtol=1e-9, atol=1e-12)
     if not found.success:

@@ -14,6 +14,9 @@ from dynamics.features import FloatArray
 GLOBAL_EXPONENTS, LOCAL_EXPONENTS = (0.5, 1.0), (0.001, 0.5)
 """Ranges of kappa_c and kappa_s that the theory is about."""
 
+MOST = 1e90
+"""Patches whose third powers a double holds."""
+
 NODES = 16
 """Gauss-Legendre nodes of an interval of latent strengths."""
 
@@ -47,8 +50,8 @@ class Areas:
             ("global_size", self.global_size, 1),
             ("local_size", self.local_size, 1),
         ):
-            if not least <= value < np.inf:
-                raise ParameterError(name, value, f"a finite number, at least {least}")
+            if not least <= value <= MOST:
+                raise ParameterError(name, value, f"a number from {least} to {MOST:g}")
         if self.global_size + self.local_size > self.patches:
             raise LindynError(
                 f"A global area of {self.global_size:g} and a local one of {self.local_size:g} patches do not fit into"
@@ -186,3 +189,12 @@ class ImageModel:
     def shown(self) -> float:
         """1 - gamma."""
         return 1.0 - self.masked
+
+    @property
+    def shown_patches(self) -> int:
+        """How many patches every mask shows; raises a `ParameterError` unless it shows and hides some."""
+        patches = int(self.areas.patches)
+        count = round(self.shown * patches)
+        if not 0 < count < patches:
+            raise ParameterError("masked", self.masked, f"a share by which a mask hides and shows some of {patches} patches")
+        return count

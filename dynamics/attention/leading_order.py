@@ -84,7 +84,10 @@ class LeadingOrder:
         return growing
 
     def tail(self, excess: float) -> float:
-        """When the loss of a patch is within ``excess`` of its least value: K / (4 excess), after the phases."""
+        """When the loss of a patch is within ``excess`` of its least value: K / (4 excess), after the phases.
+
+        For mean counts; masks that hide all of an area make it longer, by about the number of local areas.
+        """
         check_positive("excess", excess)
         return self.model.clusters / (4.0 * excess)
 

@@ -43,6 +43,8 @@ class MaeFlow:
         One of `COUNTS`.
     positions
         Whether position-position correlations move, as they do; without them they stay 0, which is right as P grows.
+    shared_partition
+        Whether all clusters share one partition; they then move positions together, K times as fast.
 
     Attributes
     ----------
@@ -57,16 +59,20 @@ class MaeFlow:
         If exact counts are asked for and areas are not whole.
     """
 
-    def __init__(self, model: ImageModel, *, counts: str = "exact", positions: bool = True) -> None:
+    def __init__(
+        self, model: ImageModel, *, counts: str = "exact", positions: bool = True, shared_partition: bool = False
+    ) -> None:
         if counts not in COUNTS:
             raise ParameterError("counts", counts, " or ".join(COUNTS))
         self.model, self.positions = model, positions
+        self.together = model.clusters if shared_partition else 1
         areas = model.areas.whole() if counts == "exact" else model.areas
         self.P, self.C_T, self.C_G = float(areas.patches), float(areas.local_size), float(areas.global_size)
         self.C_O, self.N_O = self.C_T, max(areas.local_areas - 1.0, 0.0)
-        self.rate = model.masked / model.clusters
+        hidden = 1.0 - model.shown_patches / areas.patches if counts == "exact" else model.masked
+        self.rate = hidden / model.clusters
         self.z, self.weight = model.latent.values, model.latent.weights
-        self.seen = model.shown * self.P / (self.P - 1.0)
+        self.seen = (1.0 - hidden) * self.P / (self.P - 1.0)
         shown, chance, self.moments = self._exact_counts() if counts == "exact" else self._mean_counts()
         self.B, self.z_T, self.z_G = shown[:, None, None], self.z[None, :, None], self.z[None, None, :]
         self.chance = chance[:, None, None] * self.weight[None, :, None] * self.weight[None, None, :]
@@ -79,7 +85,7 @@ class MaeFlow:
         from scipy.stats import hypergeom
 
         patches, own = int(self.P), int(self.C_T)
-        shown = round(self.model.shown * patches)
+        shown = self.model.shown_patches
         counts, others = np.arange(own), np.arange(own + 1)
         chances = hypergeom(patches - 1, own - 1, shown).pmf(counts)
         law = hypergeom(patches - 1, own, shown).pmf(others)
@@ -108,13 +114,14 @@ class MaeFlow:
         if not self.positions:
             return self.rate * np.array([*rates, 0.0, 0.0, 0.0, 0.0])
         hidden_T, hidden_G, hidden_O = self.C_T - 1.0 - self.B, self.C_G * (1.0 - self.seen), self.C_O - m1
-        rates += [
+        hidden_elsewhere = hidden_O * spared + (self.C_O * m2 - m3) * self._over_z(2, 2, e_O) / Z**2
+        positions = [
             self._mean(a_T * R2 + hidden_T * h_T / Z * g_hidden) / (self.C_T - 1.0) if self.C_T > 1.0 else 0.0,
             self._mean(a_G * bracket_G + hidden_G * h_G / Z * g_hidden) / self.C_G,
-            self._mean(others(0) + hidden_O * h_O / Z * g_hidden) / self.C_O if N else 0.0,
+            self._mean(others(0) + hidden_elsewhere * h_O / Z) / self.C_O if N else 0.0,
             self._mean(h_self / Z * g_hidden),
         ]
-        return self.rate * np.array(rates)
+        return self.rate * np.array([*rates, *(self.together * rate for rate in positions)])
 
     def read(self, state: FloatArray) -> Reading:
         """Attention and loss at a state."""

@@ -11,6 +11,9 @@ import numpy.typing as npt
 from dynamics.errors import ParameterError
 from dynamics.features import FloatArray
 
+ROUNDING = 1e-3
+"""By how much a row may miss a sum of 1, as half precision does."""
+
 
 @dataclass(frozen=True)
 class AttentionMetrics:
@@ -66,11 +69,14 @@ def attention_metrics(attention: npt.ArrayLike, area: npt.ArrayLike | None = Non
         If the shapes do not fit, or a row is not a distribution.
     """
     rows = np.array(attention, dtype=np.float64)
-    where = np.full(rows.shape[:1], -1) if area is None else np.array(area)
-    if rows.ndim != 2 or rows.shape[0] != rows.shape[1] or where.shape != rows.shape[:1]:
-        raise ParameterError("attention", f"an array of shape {rows.shape}", "square, one row and one area a patch")
-    if not (np.isfinite(rows).all() and (rows >= 0.0).all() and np.allclose(rows.sum(axis=1), 1.0, atol=1e-6)):
-        raise ParameterError("attention", "rows that are not distributions", "rows of numbers from 0 on that sum to 1")
+    if rows.ndim != 2 or rows.shape[0] != rows.shape[1]:
+        raise ParameterError("attention", f"an array of shape {rows.shape}", "square, one row and one column a patch")
+    total = np.where(np.isfinite(rows) & (rows >= 0.0), rows, np.nan).sum(axis=1)
+    wrong = np.flatnonzero(~(np.abs(total - 1.0) <= ROUNDING))
+    if len(wrong):
+        raise ParameterError("attention", f"no distribution in row {wrong[0] + 1}", "rows of numbers from 0 on that sum to 1")
+    rows /= total[:, None]
+    where = np.full(len(rows), -1) if area is None else _checked_areas(area, len(rows))
     local, everywhere = where > 0, where == 0
     own = (rows * (where[:, None] == where[None, :])).sum(axis=1)
     on_global = rows[:, everywhere].sum(axis=1)
@@ -84,6 +90,16 @@ def attention_metrics(attention: npt.ArrayLike, area: npt.ArrayLike | None = Non
         float(distances.mean()),
         _mean(distances, local),
     )
+
+
+def _checked_areas(area: npt.ArrayLike, patches: int) -> npt.NDArray[np.intp]:
+    given = np.array(area, dtype=np.float64)
+    if given.shape != (patches,):
+        raise ParameterError("areas", f"an array of shape {given.shape}", f"{patches} numbers, one a patch")
+    good = np.isfinite(given) & (given >= 0.0) & (given == np.round(given))
+    if not good.all():
+        raise ParameterError("areas", given[~good][0], "whole numbers from 0, the global area, on")
+    return given.astype(np.intp)
 
 
 def _mean(values: FloatArray, which: npt.NDArray[np.bool_]) -> float:

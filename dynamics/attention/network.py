@@ -22,8 +22,8 @@ Numbers = npt.NDArray[np.floating]
 class Slope:
     """A loss and its gradient by Q, averaged over images, and what attention was like.
 
-    ``own`` and ``glob`` are the attention of patches of local areas (of hidden ones, for reconstruction) on the shown patches
-    of their own and of the global area.
+    ``own`` and ``glob`` are the attention of patches of local areas (of hidden ones for reconstruction, of shown ones for
+    contrast) on the shown patches of their own and of the global area.
     """
 
     loss: float
@@ -115,8 +115,10 @@ def contrast(
     targets = second.pooled
     chances = _softmax(first.pooled @ targets.T / temperature)
     loss = -temperature * float(np.log(np.maximum(np.diagonal(chances), np.finfo(np.float64).tiny)).mean())
-    everyone = np.arange(sampler.patches)
-    masses = [_masses(seen, batch, image, everyone) for image, seen in enumerate(first.attention)]
+    masses = [
+        _masses(seen[shown], batch, image, np.flatnonzero(shown))
+        for image, (seen, shown) in enumerate(zip(first.attention, batch.shown, strict=True))
+    ]
     count, own, glob = np.sum(masses, axis=0)
     return Slope(loss, first.gradient(chances @ targets - targets, Q.shape), own / count, glob / count)
 

@@ -66,7 +66,7 @@ class Phases:
         return "global" if self.initial_ratio > 1.0 else "local"
 
 
-def phases(model: ImageModel, *, counts: str = "exact", positions: bool = True) -> Phases:
+def phases(model: ImageModel, *, counts: str = "exact", positions: bool = True, shared_partition: bool = False) -> Phases:
     """Integrate the reduced flow to its events.
 
     Parameters are those of `MaeFlow`.
@@ -74,10 +74,13 @@ def phases(model: ImageModel, *, counts: str = "exact", positions: bool = True) 
     Raises
     ------
     LindynError
-        If the integrator gives up.
+        If local areas have one patch, or the integrator gives up.
     """
-    flow = MaeFlow(model, counts=counts, positions=positions)
-    end = LONGEST * LeadingOrder(model).local_time
+    if model.areas.local_size <= 1.0:
+        raise LindynError("Local areas of one patch are not learned: a hidden patch has none of its area to attend to.")
+    flow = MaeFlow(model, counts=counts, positions=positions, shared_partition=shared_partition)
+    # Weak areas take longer by the fourth power of their strength.
+    end = LONGEST * LeadingOrder(model).local_time / min(model.latent.mean(4), 1.0)
 
     def rising(function: Callable[[FloatArray], float], *, terminal: bool = False) -> Callable[[float, FloatArray], float]:
         def event(_: float, state: FloatArray) -> float:

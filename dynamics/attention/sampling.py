@@ -50,7 +50,7 @@ class Sampler:
         areas = model.areas.whole()
         self.model, self.patches = model, int(areas.patches)
         self.areas = 1 + int(areas.local_areas)
-        self.shown = round(model.shown * self.patches)
+        self.shown = model.shown_patches
         runs = areas_of(self.patches, int(areas.global_size), int(areas.local_size))
         layout, self._generator = (np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(2))
         alike = [shared_partition or cluster == 0 for cluster in range(model.clusters)]

@@ -72,8 +72,8 @@ class Look(NamedTuple):
         Feature-position correlations of the patches of local areas of the first cluster with their own area, the global one and
         the others: means over patches; ``phi_G_sd`` is the spread of the second.
     own, glob
-        Attention in the batch of patches of local areas (hidden ones, for MAE) on the shown patches of their own and of the
-        global area; what the reduced flows call a_T and a_G.
+        Attention in the batch of patches of local areas (hidden ones for MAE, shown ones for CL) on the shown patches of their
+        own and of the global area; what the reduced flows call a_T and a_G.
     diversity
         Of the map of an image that nothing hides; see `AttentionMetrics`.
     loss
@@ -119,6 +119,7 @@ class AttentionRun:
     training: Training
     contrast: Contrast
     seed: int
+    shared_partition: bool
     learning_rate: float
     sampler: Sampler
     looks: tuple[Look, ...]
@@ -151,7 +152,10 @@ class AttentionRun:
 
     def curves_table(self) -> Table:
         """One row a look."""
+        areas = self.model.areas
+        sizes = {name: float(getattr(areas, name)) for name in ("patches", "global_size", "local_size")}
         columns: Columns = {"objective": np.full(len(self.looks), self.objective)}
+        columns |= {name: np.full(len(self.looks), size) for name, size in sizes.items()}
         return Table(columns | {name: known(self.curve(name)) for name in Look._fields})
 
 
@@ -232,7 +236,9 @@ def simulate_attention(
             diverged = True
             break
     final = attention_metrics(clean_attention(np.nan_to_num(Q), sampler, query=query), sampler.partition[0])
-    return AttentionRun(objective, query, model, training, contrasted, seed, rate, sampler, tuple(seen), final, Q, diverged)
+    return AttentionRun(
+        objective, query, model, training, contrasted, seed, shared_partition, rate, sampler, tuple(seen), final, Q, diverged
+    )
 
 
 def _slope(objective: str, sampler: Sampler, contrasted: Contrast, query: str) -> Callable[[FloatArray, int], Slope]:

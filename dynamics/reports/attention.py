@@ -47,20 +47,27 @@ def _phases_row(model: ImageModel, contrast: Contrast, counts: str | None, posit
     values |= {"onset": found.onset.time, "first_phase": found.first.time, "second_phase": found.second.time}
     values |= {"settled": found.settled.time}
     values |= {"phi_T": float(found.second.state[PHI_T]), "phi_G": float(found.second.state[PHI_G])}
-    values |= {"second_leading": theory.local_time, "phi_G_leading": theory.plateau}
+    plain = is_plain(model)
+    values |= {"second_leading": theory.local_time if plain else np.nan}
+    values |= {"phi_G_leading": theory.plateau if plain else np.nan}
     values |= {"exponent": local_exponent(model, positions), "exponent_limit": 1.0 - model.areas.kappa_s}
     values |= {"least_loss": least_loss(model)} | _collapse_values(model, contrast)
     return _row(values)
 
 
 def _collapse_values(model: ImageModel, contrast: Contrast) -> dict[str, object]:
-    """Of contrastive learning, which needs another cluster."""
-    if model.clusters < 2:
+    """Of contrastive learning, which needs another cluster; for strengths of 1."""
+    if model.clusters < 2 or not is_plain(model):
         return dict.fromkeys(("collapse_position", "collapse_full", "critical_weight_decay"), np.nan)
     times: dict[str, object] = {
         f"collapse_{query}": collapse(model, contrast, query=query).time for query in ("position", "full")
     }
     return times | {"critical_weight_decay": critical_weight_decay(model, replace(contrast, weight_decay=0.0))}
+
+
+def is_plain(model: ImageModel) -> bool:
+    """Whether every area has strength 1, which closed forms and the flows of contrastive learning are for."""
+    return bool((model.latent.values == 1.0).all())
 
 
 def local_exponent(model: ImageModel, positions: bool) -> float:
@@ -104,17 +111,20 @@ def phases_remarks(table: Table) -> list[str]:
         "onset: phi_G has fallen by 0.1; first_phase: the global area moves faster until then; second_phase and settled: half"
         " and 0.9 of the attention of a local patch is on its own area."
     ]
-    off = np.abs(columns["exponent"] - columns["exponent_limit"]) > CLOSE
+    exponent, limit = (np.array(columns[name], dtype=np.float64) for name in ("exponent", "exponent_limit"))
+    off = np.abs(exponent - limit) > CLOSE
     if off.any():
         shown = ", ".join(
             f"P = {patches:g}: {found:.3g}, not {limit:.3g}"
-            for patches, found, limit in zip(
-                columns["patches"][off][:3], columns["exponent"][off][:3], columns["exponent_limit"][off][:3], strict=True
-            )
+            for patches, found, limit in zip(columns["patches"][off][:3], exponent[off][:3], limit[off][:3], strict=True)
         )
         told.append(f"At these sizes the second phase does not grow with its asymptotic exponent 1 - kappa_s yet ({shown}).")
-    if any(value is None for value in columns["collapse_position"]):
+    if (columns["clusters"] < 2).any():
         told.append("Contrastive learning needs two clusters or more; add --clusters.")
+    if (np.array([columns["latent_low"], columns["latent_high"]]) != 1.0).any():
+        told.append("Closed forms and contrastive flows are for areas of strength 1, and empty for others.")
+    if any(value is None for value in columns["settled"]):
+        told.append("Empty phases did not end in many times the predicted time.")
     return told
 
 
@@ -137,13 +147,13 @@ def _reduction(run: AttentionRun) -> tuple[float, dict[str, object]]:
     from scipy.integrate import solve_ivp
 
     missing = {"rms_phi_T": np.nan, "rms_phi_G": np.nan}
-    if run.training.optimiser == "adam":
+    if run.training.optimiser == "adam" or run.diverged:
         return np.nan, dict(missing)
     if run.objective == "cl":
         negatives = run.training.batch - 1
         told = replace(run.contrast, negatives=negatives)
         return collapse(run.model, told, query=run.query).time, dict(missing)
-    flow = MaeFlow(run.model)
+    flow = MaeFlow(run.model, shared_partition=run.shared_partition)
     time = run.curve("time")
     found = solve_ivp(flow, (0.0, time[-1]), np.zeros(len(STATES)), method="LSODA", t_eval=time, rtol=1e-9, atol=1e-11)
 
@@ -151,7 +161,10 @@ def _reduction(run: AttentionRun) -> tuple[float, dict[str, object]]:
         difference: FloatArray = found.y[place] - run.curve(name)
         return float(np.sqrt((difference**2).mean()))
 
-    return phases(run.model).second.time, {"rms_phi_T": off(PHI_T, "phi_T"), "rms_phi_G": off(PHI_G, "phi_G")}
+    if not found.success:
+        return np.nan, dict(missing)
+    half = phases(run.model, shared_partition=run.shared_partition).second.time
+    return half, {"rms_phi_T": off(PHI_T, "phi_T"), "rms_phi_G": off(PHI_G, "phi_G")}
 
 
 def metrics_table(metrics: AttentionMetrics) -> Table:

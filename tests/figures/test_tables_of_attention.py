@@ -1,7 +1,5 @@
 """Figures of attention under masked reconstruction and contrastive learning, held against the theory, written again here."""
 
-
-
 import math
 from typing import Any
 
