@@ -138,8 +138,8 @@ def phases(output: Output, models: list[ImageModel], contrast: Contrast, counts:
     help="Of contrastive learning: queries see their patch as well, or their position only.",
 )
 @click.option("--shared-partition", is_flag=True, help="All clusters share one partition into areas.")
-@click.option("--steps", type=int, default=900, show_default=True, help="Steps of gradient descent.")
-@click.option("--batch", type=int, default=64, show_default=True, metavar="N", help="Images a step.")
+@click.option("--steps", type=int, help="Steps of gradient descent.  [default: 900, cl 400]")
+@click.option("--batch", type=int, metavar="N", help="Images a step.  [default: 64, cl 32]")
 @click.option("--learning-rate", type=float, help="By default such that the run lasts a few of its predicted times.")
 @click.option(
     "--optimiser", type=click.Choice(["plain", "momentum", "adam"]), default="plain", show_default=True, help="How to step."
@@ -154,8 +154,8 @@ def simulate(
     models: list[ImageModel],
     contrast: Contrast,
     objective: str,
-    steps: int,
-    batch: int,
+    steps: int | None,
+    batch: int | None,
     learning_rate: float | None,
     optimiser: str,
     momentum: float,
@@ -171,7 +171,7 @@ def simulate(
     lindyn attention simulate --patches 36 --global-size 16 --local-size 5 --steps 50
     lindyn attention simulate --patches 36 --global-size 16 --local-size 5 --objective cl --clusters 4 --steps 50 --batch 16
     """
-    from dynamics.attention.simulation import Training, simulate_attention
+    from dynamics.attention.simulation import USUAL, Training, simulate_attention
     from dynamics.reports.attention import run_row
     from dynamics.table import stacked
 
@@ -184,7 +184,9 @@ def simulate(
     output.check()
     if keep:
         _check_map(keep)
-    training = Training(steps, batch, learning_rate, optimiser, momentum)
+    usual_steps, usual_batch = USUAL[objective]
+    size = usual_steps if steps is None else steps, usual_batch if batch is None else batch
+    training = Training(*size, learning_rate, optimiser, momentum)
     runs = []
     with progress(100 * len(models), "Training") as done:
         percent = Percentage(done)

@@ -27,6 +27,9 @@ OBJECTIVES = ("mae", "cl")
 WAYS = {"mae": 6.0, "cl": 8.0}
 """How long a run lasts, in units of the leading-order time of its objective; full queries take a quarter of that."""
 
+USUAL = {"mae": (900, 64), "cl": (400, 32)}
+"""Steps, and images in each, that show where attention ends in less than a minute at 196 patches."""
+
 EXPLODED = 1e4
 """Entry of Q beyond which a run has diverged."""
 
@@ -45,8 +48,8 @@ class Training:
         As for `dynamics.network.descent.GradientDescent`; Adam has no gradient-flow time.
     """
 
-    steps: int = 900
-    batch: int = 64
+    steps: int
+    batch: int
     learning_rate: float | None = None
     optimiser: str = "plain"
     momentum: float = 0.9
@@ -214,7 +217,7 @@ def simulate_attention(
         raise ParameterError("clusters", model.clusters, "at least 2 for contrastive learning")
     if query not in QUERIES:
         raise ParameterError("query", query, " or ".join(QUERIES))
-    training, contrasted = training or Training(), contrasted or Contrast()
+    training, contrasted = training or Training(*USUAL[objective]), contrasted or Contrast()
     sampler = Sampler(model, seed=whole_number("seed", seed, 0), shared_partition=shared_partition)
     rate = training.learning_rate or _learning_rate(objective, model, training, contrasted, query)
     slope = _slope(objective, sampler, contrasted, query)

@@ -151,7 +151,7 @@ def test_a_run_that_explodes_is_said_to() -> None:
 )
 def test_training_that_is_none_is_refused(how: dict) -> None:
     with pytest.raises(ParameterError, match=next(iter(how))):
-        Training(**how)
+        Training(**({"steps": 5, "batch": 4} | how))
 
 
 def test_what_is_not_known_is_refused() -> None:
@@ -182,7 +182,9 @@ def test_a_row_has_the_reduced_flow_beside_the_network() -> None:
 def test_curves_have_one_row_a_look() -> None:
     found = simulate_attention("mae", SMALL, training=Training(6, 4, 1.0), looks=3)
     table = found.curves_table()
-    assert list(table.columns) == "objective,patches,global_size,local_size,time,phi_T,phi_G,phi_G_sd,phi_O,own,glob,diversity,loss".split(",")
+    assert list(
+        table.columns
+    ) == "objective,patches,global_size,local_size,time,phi_T,phi_G,phi_G_sd,phi_O,own,glob,diversity,loss".split(",")
     assert len(table) == 4
 
 
