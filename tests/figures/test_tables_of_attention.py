@@ -61,11 +61,11 @@ class Masked:
             one = g0 + a_G**2 + S2 * (self.N - 1) / self.N
             other = self.m[0] * e * one - self.m[1] * e**2 + self.m[2] * e**3
             hidden = [(self.C - 1 - B) * math.exp(u_T), (1 - self.rho) * self.C_G * math.exp(u_G)]
-            hidden += [(self.C - self.m[0]) * math.exp(u_O)]
+            hidden_O = math.exp(u_O) / Z * ((self.C - self.m[0]) * one + (self.C * self.m[1] - self.m[2]) * e**2)
             moved = [a_T * R2, a_G * g_G, other]
-            sizes = [self.C - 1, self.C_G, self.C]
-            by_place = [(move + count / Z * g_M) / size for move, count, size in zip(moved, hidden, sizes, strict=True)]
-            by_place += [math.exp(u_self) / Z * g_M]
+            sizes = [self.C - 1, self.C_G]
+            by_place = [(move + count / Z * g_M) / size for move, count, size in zip(moved[:2], hidden, sizes, strict=True)]
+            by_place += [(other + hidden_O) / self.C, math.exp(u_self) / Z * g_M]
             total += chance * np.array([*moved, *(by_place if self.positions else [0.0] * 4)])
         return self.c * total
 
@@ -241,13 +241,15 @@ def test_collapse_map_contrastive_learning_of_positions_is_its_four_equations(pl
         Z = number @ (shown + hidden)
         return shown / Z, hidden / Z
 
+    def force(S: float) -> float:
+        return (1 - 1 / K) / (math.exp(S / tau) / K + 1 - 1 / K)
+
     def rates(_: float, state: np.ndarray) -> np.ndarray:
         a, mu = masses(state)
         S = number @ a**2
-        force = (1 - 1 / K) / (math.exp(S / tau) / K + 1 - 1 / K)
-        return force / (P * K) * np.concatenate([a * (a - S), (a * (a - S) - mu * S) / C])
+        return force(S) / (P * K) * np.concatenate([a * (a - S), (a * (a - S) - mu * S) / C])
 
-    end = 60 * K * P / (2 * (1 - 1 / K) * 0.25 * (C[0] / P) ** 2)
+    end = 60 * K * P / (2 * (1 - 1 / K) * 0.25 * (C[0] / P) ** 2) * force(0.0) / force(0.3)
     found = solve_ivp(rates, (0, end), np.zeros(4), method="LSODA", rtol=1e-9, atol=1e-12).y[:, -1]
     assert row["on_global"] == pytest.approx(masses(found)[0][0], rel=1e-3)
 
