@@ -19,7 +19,7 @@ LONGEST = 50.0
 TOLERANCE = 1e-9
 """Relative tolerance a step."""
 
-PHI_T, PHI_G, PHI_O = (STATES.index(name) for name in ("phi_T", "phi_G", "phi_O"))
+PHI_T, PHI_G = (STATES.index(name) for name in ("phi_T", "phi_G"))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dynamics.features import FloatArray
 from dynamics.multiview.modes import Modes
-from dynamics.multiview.status import ModeStatus, outcomes
+from dynamics.multiview.status import outcomes
 from dynamics.status import StatusArray
 
 
@@ -44,8 +44,7 @@ class Bistable(Modes):
 
     def status(self, start: FloatArray, end: FloatArray) -> StatusArray:
         """What becomes of each mode from this size."""
-        lost, never = start <= self.threshold, self.growth <= 0.0
-        return outcomes(start, end, never=never, lost=lost & ~never, how=ModeStatus.COLLAPSES)
+        return outcomes(start, end, never=self.growth <= 0.0, lost=start <= self.threshold)
 
     def time(self, start: FloatArray, end: FloatArray) -> FloatArray:
         """Time from one size to another, both between the threshold and the asymptote."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from dynamics.features import FloatArray
 from dynamics.multiview.modes import Modes
-from dynamics.multiview.status import ModeStatus, outcomes
+from dynamics.multiview.status import outcomes
 from dynamics.status import StatusArray
 
 
@@ -34,8 +34,7 @@ class Logistic(Modes):
 
     def status(self, start: FloatArray, end: FloatArray) -> StatusArray:
         """What becomes of each mode from this size."""
-        never = self.rate <= 0.0
-        return outcomes(start, end, never=never, lost=np.zeros_like(never), how=ModeStatus.COLLAPSES)
+        return outcomes(start, end, never=self.rate <= 0.0)
 
     def time(self, start: FloatArray, end: FloatArray) -> FloatArray:
         """Time from one size to another, both between 0 and the capacity; of growing modes."""

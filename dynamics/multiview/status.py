@@ -60,12 +60,11 @@ def outcomes(
     end: FloatArray,
     *,
     never: npt.NDArray[np.bool_],
-    lost: npt.NDArray[np.bool_],
-    how: ModeStatus,
+    lost: npt.NDArray[np.bool_] | bool = False,
 ) -> StatusArray:
-    """One status a mode, from sizes at the start and the end; ``how`` names the fate of those that are lost."""
+    """One status a mode, from sizes at the start and the end; those that are ``lost`` collapse."""
     told: StatusArray = np.full(len(end), ModeStatus.REACHED, dtype=object)
     told[start >= end] = ModeStatus.ALREADY_REACHED
-    told[lost] = how
+    told[np.broadcast_to(lost, told.shape)] = ModeStatus.COLLAPSES
     told[never] = ModeStatus.NEVER
     return told

@@ -55,12 +55,20 @@ def mode_strengths(features: Features, *, kernel: str = "cross-view", views: int
     return np.clip(strengths, -1.0, 1.0) if kernel == "whitened" else strengths
 
 
-def reversal(first: Features, second: Features) -> float:
-    """Views m below which the view-mean kernel learns the feature of smaller covariance first; ``nan`` if it never does.
+def reversals(features: Features) -> FloatArray:
+    """Views m below which the view-mean kernel learns a feature before one of larger covariance, shape ``(modes, modes)``.
 
-    The strengths lam + sigma^2 (1 - rho) / m of the two features meet at this m; it need not be whole.
+    The strengths lam + sigma^2 (1 - rho) / m of two features meet at this m; it need not be whole. Rows have the larger
+    covariance; ``nan`` where a column has, or never comes first.
     """
-    covariance_gap = float(first.lam[0] - second.lam[0])
-    noise = [float(one.sigma[0] ** 2 - one.lam[0]) for one in (first, second)]
-    crossing = (noise[1] - noise[0]) / covariance_gap if covariance_gap else np.nan
-    return crossing if crossing > 0.0 else np.nan
+    noise = features.sigma**2 - features.lam
+    lead = features.lam[:, None] - features.lam[None, :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        views: FloatArray = (noise[None, :] - noise[:, None]) / lead
+    return np.where((lead > 0.0) & (views > 0.0), views, np.nan)
+
+
+def reversal(first: Features, second: Features) -> float:
+    """The same for two features, whichever has the larger covariance; ``nan`` if few views keep their order."""
+    both = reversals(first.joined(second))
+    return float(both[0, 1] if np.isfinite(both[0, 1]) else both[1, 0])

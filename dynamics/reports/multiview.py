@@ -11,6 +11,7 @@ import numpy as np
 from dynamics.features import Features, FloatArray
 from dynamics.multiview.critical_time import EXACT, LEADING, CriticalModes, critical_modes
 from dynamics.multiview.losses import Loss, Setup
+from dynamics.multiview.strengths import reversals
 from dynamics.table import Table, stacked
 
 NAMED = 5
@@ -72,7 +73,7 @@ def mode_remarks(features: Features, results: Sequence[CriticalModes]) -> list[s
     for result in results:
         told += tied(features, result.eigenvalue, loss.eigenvalue + named_views(loss, result.setup))
     if loss.name == "barlow-twins" and any(setup.kernel == "view-mean" for setup in setups):
-        told += reversals(features)
+        told += reversed_pairs(features)
     return list(dict.fromkeys(told))
 
 
@@ -103,12 +104,9 @@ def tied(features: Features, eigenvalue: FloatArray, name: str) -> list[str]:
     return [f"Tied in {name}: {shown}{more}. Tied modes are learned together; which directions among them is up to the start."]
 
 
-def reversals(features: Features) -> list[str]:
+def reversed_pairs(features: Features) -> list[str]:
     """Pairs that the view-mean kernel puts into the order of their noise for few views, those of most views first."""
-    lam, noise = features.lam, features.sigma**2 - features.lam
-    lead = lam[:, None] - lam[None, :]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        views = np.where(lead > 0.0, (noise[None, :] - noise[:, None]) / lead, 0.0)
+    views = reversals(features)
     count = int((views > 2.0).sum())
     most = np.argsort(-views, axis=None, kind="stable")[: min(NAMED, count)]
     labels = features.labels()

@@ -269,3 +269,10 @@ def test_times_of_closed_forms_are_finite_and_not_negative(bad: float) -> None:
             form(bad)
     with pytest.raises(ParameterError, match="excess"):
         theory.tail(bad if bad != -1.0 else 0.0)
+
+
+def test_clusters_that_share_a_partition_move_positions_together() -> None:
+    """Position-position rates are K times those of clusters with partitions of their own; the others are the same."""
+    model, state = ImageModel(Areas(36, 16, 5), clusters=4), np.linspace(-0.5, 0.6, 7)
+    apart, together = (MaeFlow(model, shared_partition=shared)(0.0, state) for shared in (False, True))
+    assert_allclose(together, apart * [1.0, 1.0, 1.0, 4.0, 4.0, 4.0, 4.0], rtol=1e-13)

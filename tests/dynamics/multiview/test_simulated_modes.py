@@ -22,6 +22,7 @@ from dynamics.multiview import (
     simulate_modes,
     trajectory,
 )
+from dynamics.multiview.population import sample_of
 from tests.dynamics.multiview.test_critical_modes import growth, waited
 
 LAM, RHO = np.array([1.0, 0.7, 0.4]), np.array([0.9, 0.6, 0.75])
@@ -392,3 +393,17 @@ def test_what_is_outside_is_refused_by_name(how: dict, named: str) -> None:
     with pytest.raises(ParameterError) as refusal:
         run("barlow-twins", **how)
     assert refusal.value.name == named
+
+
+def test_a_sample_is_another_for_every_seed_and_not_that_of_the_start() -> None:
+    """Entries of the sample and of the start, over seeds, have nothing to do with each other."""
+    features = Features(rho=[0.6, 0.4], sigma=1.0)
+    drawn = [sample_of(features, images=40, views=2, seed=seed).covariance[1, 0] for seed in range(300)]
+    starts = [np.random.default_rng(seed).standard_normal((2, 2))[1, 0] for seed in range(300)]
+    assert len(set(drawn)) == 300
+    assert abs(np.corrcoef(drawn, starts)[0, 1]) < 0.2
+
+
+def test_a_flow_that_leaves_the_doubles_ends_with_one_sentence() -> None:
+    with pytest.raises(LindynError, match="leaves the numbers"):
+        trajectory(lambda state: np.full_like(state, np.nan), np.ones((1, 1)), [0.0, 1.0])
