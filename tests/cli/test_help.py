@@ -76,8 +76,8 @@ def test_every_command_shows_an_example_of_itself(path: tuple[str, ...]) -> None
     "path",
     [
         *(path for path in ((), *PATHS) if path not in TAKES_LONG | TAKES_SECONDS),
-        *(pytest.param(path, marks=pytest.mark.slow) for path in TAKES_SECONDS),
-        *(pytest.param(path, marks=pytest.mark.exhaustive) for path in TAKES_LONG),
+        *(pytest.param(path, marks=pytest.mark.slow) for path in sorted(TAKES_SECONDS)),
+        *(pytest.param(path, marks=pytest.mark.exhaustive) for path in sorted(TAKES_LONG)),
     ],
     ids=lambda path: " ".join(path) or "lindyn",
 )
