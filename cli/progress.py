@@ -11,7 +11,7 @@ from dataclasses import dataclass
 @contextmanager
 def progress(total: int, task: str) -> Iterator[Callable[[str], None]]:
     """Yield a function that counts one piece of work as done and says which."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not _watched():
         yield lambda done: None
         return
     from rich.console import Console
@@ -27,6 +27,33 @@ def progress(total: int, task: str) -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         counted = bar.add_task(task, total=total, last="")
         yield lambda done: bar.update(counted, advance=1, last=done)
+
+
+@contextmanager
+def countdown(task: str) -> Iterator[Callable[[int, int, str], None]]:
+    """Yield a function that takes how much is done, of how much, and a word beside it; the bar says how long the rest takes."""
+    if not _watched():
+        yield lambda done, total, beside: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[beside]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=300) as bar:
+        counted = bar.add_task(task, total=None, beside="")
+        yield lambda done, total, beside: bar.update(counted, completed=done, total=total, beside=beside)
+
+
+def _watched() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 @dataclass

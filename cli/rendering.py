@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import click
 
@@ -66,6 +66,20 @@ SETTINGS = (
 """Columns that go into the caption where they are the same in every row."""
 
 
+class LongTable(Protocol):
+    """A table that is written in parts."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+
+    def head(self, rows: int) -> Table:
+        """The first rows, at least so many where there are as many."""
+
+    def write(self, stream: BinaryIO, table_format: str) -> None:
+        """Write the whole."""
+
+
 @dataclass(frozen=True)
 class Output:
     """Where a table goes and in which format."""
@@ -75,18 +89,32 @@ class Output:
 
     def write(self, table: Table, caption: str = "") -> None:
         """Write the table; ``caption`` is shown with the readable format only."""
+        self._write(lambda stream, table_format: _write(table, table_format, stream, caption), len(table))
+
+    def write_long(self, table: LongTable, keys: Sequence[str]) -> None:
+        """Write a table that need not fit into memory; ``keys`` are the columns that tell its rows apart."""
+
+        def write(stream: BinaryIO, table_format: str) -> None:
+            if table_format == "table":
+                stream.write(readable(table.head(SHOWN_ROWS), rows=table.rows, keys=(*KEYS, *keys)).encode())
+            else:
+                table.write(stream, table_format)
+
+        self._write(write, table.rows)
+
+    def _write(self, write: Callable[[BinaryIO, str], None], rows: int) -> None:
         table_format = self.table_format or self._format_of_path()
         if self.path:
             from dynamics.files import replaced
 
             with replaced(self.path) as stream:
-                _write(table, table_format, stream, caption)
-            click.echo(f"{len(table)} rows written to {self.path}.", err=True)
+                write(stream, table_format)
+            click.echo(f"{rows} rows written to {self.path}.", err=True)
             return
         _refuse_closed()
         if table_format == "parquet" and sys.stdout.isatty():
             raise click.UsageError("Parquet is not for a terminal; add --output FILE.")
-        _write(table, table_format, sys.stdout.buffer, caption)
+        write(sys.stdout.buffer, table_format)
         sys.stdout.buffer.flush()
 
     def check(self) -> None:
@@ -182,17 +210,26 @@ def _write(table: Table, table_format: str, stream: BinaryIO, caption: str) -> N
         write_table(table, stream, table_format)
 
 
-def readable(table: Table, caption: str = "") -> str:
-    """The table as text: numbers to six digits, settings that never vary told once below, wide tables in parts."""
+def readable(table: Table, caption: str = "", *, rows: int | None = None, keys: Sequence[str] = KEYS) -> str:
+    """The table as text: numbers to six digits, settings that never vary told once below, wide tables in parts.
+
+    ``rows`` is how many there are, where the table has only the first of them; ``keys`` are repeated in every part.
+    """
+    rows = len(table) if rows is None else rows
     shown = {name: column[:SHOWN_ROWS] for name, column in table.columns.items()}
-    constant = {name: column[0] for name, column in shown.items() if name in SETTINGS and len(set(table.columns[name])) == 1}
+    whole = rows == len(table)
+    constant = {name: column[0] for name, column in shown.items() if whole and name in SETTINGS and _is_constant(table, name)}
     varying = {name: column for name, column in shown.items() if name not in constant}
     lines = [", ".join(f"{name} {_cell(value)}" for name, value in constant.items())] if constant else []
-    if len(table) > SHOWN_ROWS:
-        lines.append(f"{len(table) - SHOWN_ROWS} more rows; --format csv gives all.")
+    if rows > SHOWN_ROWS:
+        lines.append(f"{rows - SHOWN_ROWS} more rows; --format csv gives all.")
     lines += [caption] if caption else []
-    parts = [_drawn(part) for part in _parts(varying, terminal_width(UNLIMITED))]
+    parts = [_drawn(part) for part in _parts(varying, terminal_width(UNLIMITED), keys)]
     return "\n".join(parts) + "".join(f"{line}\n" for line in lines)
+
+
+def _is_constant(table: Table, name: str) -> bool:
+    return len(set(table.columns[name])) == 1
 
 
 def terminal_width(otherwise: int) -> int:
@@ -208,9 +245,9 @@ def _watched() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def _parts(columns: Columns, width: int) -> list[Columns]:
+def _parts(columns: Columns, width: int, leading: Sequence[str]) -> list[Columns]:
     """The columns in groups that fit into the width, each led by the columns that tell the rows apart."""
-    keys = {name: column for name, column in columns.items() if name in KEYS}
+    keys = {name: column for name, column in columns.items() if name in leading}
     widths = {name: 2 + max(map(len, [*name.split("_"), *map(_cell, column)])) for name, column in columns.items()}
     if sum(widths.values()) <= width:
         return [columns]

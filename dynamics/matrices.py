@@ -48,7 +48,7 @@ def read_matrix(source: str, columns: Sequence[str] = ()) -> Matrix:
         If the file cannot be read, needs pickle, is empty, ragged, not two-dimensional or not numeric; one sentence that names
         the place and what is allowed.
     """
-    path, key = _split(source)
+    path, key = split_key(source)
     try:
         if path == "-":
             content = sys.stdin.buffer.read()
@@ -59,7 +59,8 @@ def read_matrix(source: str, columns: Sequence[str] = ()) -> Matrix:
         raise TableError(f"{path} cannot be read: {reason(error)}.") from None
 
 
-def _split(source: str) -> tuple[str, str | None]:
+def split_key(source: str) -> tuple[str, str | None]:
+    """The path, and the array of an .npz file that is named behind it."""
     path, separator, key = source.rpartition(":")
     return (path, key) if separator and path.lower().endswith(".npz") else (source, None)
 

@@ -57,9 +57,16 @@ def known(values: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
 def cells(values: Iterable[float | None]) -> npt.NDArray[Any]:
     """A column with empty cells: None where there is nothing to say."""
     column = list(values)
+    array = anything(column)
+    return array if None in column else array.astype(np.float64)
+
+
+def anything(values: Iterable[Any]) -> npt.NDArray[Any]:
+    """A column of whatever the values are."""
+    column = list(values)
     array = np.empty(len(column), dtype=object)
     array[:] = column
-    return array if None in column else array.astype(np.float64)
+    return array
 
 
 def stacked(tables: Iterable[Table]) -> Table:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from dynamics.errors import LindynError, TableError
 from dynamics.features import FloatArray
 from dynamics.files import reason
-from dynamics.table import Table
+from dynamics.table import Table, stacked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,31 +34,47 @@ def format_of(path: str | Path) -> str | None:
 
 def write_table(table: Table, stream: BinaryIO, table_format: str) -> None:
     """Write a table to a binary stream in one of `FORMATS`."""
-    _WRITERS[table_format](table, stream)
+    write_parts([table], stream, table_format)
 
 
-def _write_separated(separator: str) -> Callable[[Table, BinaryIO], None]:
-    def write(table: Table, stream: BinaryIO) -> None:
+def write_parts(parts: Iterable[Table], stream: BinaryIO, table_format: str) -> None:
+    """Write a table that comes in parts with the same columns, one below the other; text needs no memory for the whole."""
+    _WRITERS[table_format](parts, stream)
+
+
+def _write_separated(separator: str) -> Callable[[Iterable[Table], BinaryIO], None]:
+    def write(parts: Iterable[Table], stream: BinaryIO) -> None:
         with _text(stream) as text:
-            table.to_dataframe().to_csv(text, index=False, sep=separator, lineterminator="\n", chunksize=50_000)
+            for number, part in enumerate(parts):
+                header = number == 0
+                part.to_dataframe().to_csv(
+                    text, index=False, header=header, sep=separator, lineterminator="\n", chunksize=50_000
+                )
 
     return write
 
 
-def _write_json(table: Table, stream: BinaryIO) -> None:
+def _write_json(parts: Iterable[Table], stream: BinaryIO) -> None:
     with _text(stream) as text:
-        text.write("[\n" + ",\n".join(map(_strict, table.records())) + "\n]\n")
+        text.write("[\n")
+        for number, record in enumerate(_records(parts)):
+            text.write(f",\n{record}" if number else record)
+        text.write("\n]\n")
 
 
-def _write_json_lines(table: Table, stream: BinaryIO) -> None:
+def _write_json_lines(parts: Iterable[Table], stream: BinaryIO) -> None:
     with _text(stream) as text:
-        text.writelines(_strict(record) + "\n" for record in table.records())
+        text.writelines(record + "\n" for record in _records(parts))
 
 
-def _write_parquet(table: Table, stream: BinaryIO) -> None:
+def _records(parts: Iterable[Table]) -> Iterator[str]:
+    return (_strict(record) for part in parts for record in part.records())
+
+
+def _write_parquet(parts: Iterable[Table], stream: BinaryIO) -> None:
     require_parquet()
     buffer = io.BytesIO()
-    table.to_dataframe().to_parquet(buffer, index=False)
+    stacked(parts).to_dataframe().to_parquet(buffer, index=False)
     stream.write(buffer.getbuffer())
 
 
@@ -91,12 +107,12 @@ def _json_number(value: float) -> float | str:
     return value if np.isfinite(value) else str(value)
 
 
-def require_parquet() -> None:
-    """Raise a `LindynError` that says what to install where Parquet cannot be read or written."""
+def require_parquet(otherwise: str = ", or choose CSV") -> None:
+    """Raise a `LindynError` that says what to install, or what to do otherwise, where Parquet cannot be read or written."""
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        raise LindynError("Parquet needs pyarrow, which is not installed; run pip install pyarrow, or choose CSV.") from None
+        raise LindynError(f"Parquet needs pyarrow, which is not installed; run pip install pyarrow{otherwise}.") from None
 
 
 def read_parquet(stream: BinaryIO) -> pd.DataFrame:

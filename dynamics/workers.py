@@ -35,13 +35,18 @@ def cores() -> int:
 @contextmanager
 def processes(count: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that end with the block: their work done, or at once where the block fails."""
-    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_follow_parent)
+    pool = started(count)
     try:
         yield pool
     except BaseException:
         stop(pool)
         raise
     pool.shutdown()
+
+
+def started(count: int, prepare: Callable[..., None] | None = None, *given: object) -> ProcessPoolExecutor:
+    """Processes that `stop` or a shutdown ends; each first calls ``prepare`` with what is given."""
+    return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_begin, initargs=(prepare, given))
 
 
 def stop(pool: ProcessPoolExecutor) -> None:
@@ -105,10 +110,12 @@ def _single_threaded() -> Iterator[None]:
             del os.environ[name]
 
 
-def _follow_parent() -> None:
+def _begin(prepare: Callable[..., None] | None, given: tuple[object, ...]) -> None:
     """In a new process: leave Ctrl-C to the parent, and end when the parent does, however it does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
+    if prepare is not None:
+        prepare(*given)
 
 
 def _end_with_parent() -> None:

@@ -75,11 +75,14 @@ def sample_of(features: Features, *, images: int, views: int, seed: int) -> View
     return Views(features, drawn.total[0], drawn.all_pairs[0])
 
 
-def views_of(source: Features | AugmentationGraph | Data) -> Views:
+def views_of(source: Features | AugmentationGraph | Data | Views) -> Views:
     """Moments of features, which are diagonal; of a graph, in its eigenfunctions; of data, in the basis of their features.
 
+    Moments themselves stay as they are.
     A cross-covariance that is not symmetric counts as its symmetric part, which is all that exchangeable views have.
     """
+    if isinstance(source, Views):
+        return source
     if isinstance(source, AugmentationGraph):
         source = source.features()
     if isinstance(source, Features):

@@ -134,7 +134,7 @@ class ModeRun(Tabular):
 
 def simulate_modes(
     loss: Loss,
-    source: Features | AugmentationGraph | Data,
+    source: Features | AugmentationGraph | Data | Views,
     *,
     images: int | None = None,
     setup: Setup | None = None,
@@ -151,7 +151,8 @@ def simulate_modes(
     Parameters
     ----------
     source
-        Features of exchangeable views, an augmentation graph (its exact kernel), or data, whose features may be coupled.
+        Features of exchangeable views, an augmentation graph (its exact kernel), or data, whose features may be coupled; or the
+        moments of views.
     images
         Draw so many images, with ``setup.views`` normal views of each, and train on the moments that they estimate; by default
         on the exact ones. Only with features, and at least as many as there are.
@@ -203,7 +204,7 @@ def simulate_modes(
     )
 
 
-def _sample(source: Features | AugmentationGraph | Data, images: int, views: int, seed: int) -> Views:
+def _sample(source: Features | AugmentationGraph | Data | Views, images: int, views: int, seed: int) -> Views:
     if not isinstance(source, Features):
         raise LindynError("Images are drawn of features only; data and graphs have their own.")
     return sample_of(source, images=images, views=views, seed=seed)

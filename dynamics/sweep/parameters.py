@@ -1,0 +1,83 @@
+"""Parameters of a cell: what each may be, what it is where nobody says, and when it is read at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from dynamics.errors import LindynError, ParameterError
+
+Value = bool | int | float | str | None
+Values = Mapping[str, Any]
+"""Every parameter of a cell by its name."""
+
+NONE = "none"
+"""How a configuration says that an optional parameter is left out."""
+
+_ALLOWED = {bool: "true or false", int: "a whole number", float: "a finite number", str: "a text"}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter.
+
+    Attributes
+    ----------
+    kind
+        Type of its values: ``bool``, ``int``, ``float`` or ``str``.
+    default
+        Value where the configuration says nothing; None leaves it out, and then "none" is allowed as well.
+    choices
+        The texts that are allowed; empty for any.
+    read_with
+        Another parameter and its values with which alone this one is read; without values, any but None.
+    """
+
+    kind: type
+    default: Value = None
+    choices: tuple[str, ...] = ()
+    read_with: tuple[str, tuple[Value, ...]] | None = None
+
+    def read(self, name: str, value: object) -> Value:
+        """A value of the configuration as one of this parameter; raises a `ParameterError` where it is none."""
+        if self.default is None and value == NONE:
+            return None
+        if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        right = isinstance(value, self.kind) and isinstance(value, bool) == (self.kind is bool)
+        if not right or (self.choices and value not in self.choices) or (isinstance(value, float) and not isfinite(value)):
+            raise ParameterError(name, _written(value), self.allowed)
+        return value  # type: ignore[return-value]
+
+    @property
+    def allowed(self) -> str:
+        """What values it may have, to follow "it must be"."""
+        allowed = f"one of {', '.join(self.choices)}" if self.choices else _ALLOWED[self.kind]
+        return f'{allowed}, or "{NONE}"' if self.default is None else allowed
+
+    def is_read(self, axes: Mapping[str, Sequence[Value]]) -> bool:
+        """Whether some combination of the values reads it."""
+        if self.read_with is None:
+            return True
+        other, values = self.read_with
+        return any(value in values if values else value is not None for value in axes[other])
+
+
+def refuse_unread(parameters: Mapping[str, Parameter], axes: Mapping[str, Sequence[Value]], given: Sequence[str]) -> None:
+    """Refuse parameters that someone gave and no cell would read."""
+    for name in given:
+        parameter = parameters[name]
+        if parameter.read_with is None or parameter.is_read(axes):
+            continue
+        other, values = parameter.read_with
+        wanted = " or ".join(map(_written, values)) if values else "a value"
+        raise LindynError(f"{name} is read by no cell: it goes with {other} = {wanted}; set that, or leave {name} out.")
+
+
+def _written(value: object) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
