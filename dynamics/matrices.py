@@ -1,8 +1,12 @@
-"""Data matrices: one row a sample or a time step, read without ever trusting the file (.npy, .npz, CSV, TSV, Parquet)."""
+"""Data matrices: one row a sample or a time step, read without ever trusting the file.
+
+Files are .npy, .npz, CSV, TSV and Parquet; folders are Zarr arrays and sets of Parquet files, which stay where they are.
+"""
 
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +18,7 @@ import numpy.typing as npt
 
 from dynamics.errors import TableError
 from dynamics.files import reason
+from dynamics.large import is_larger, parquet_set, read_stored
 from dynamics.tables import is_number, numeric_column, read_parquet, read_separated, refusals_of
 
 if TYPE_CHECKING:
@@ -21,6 +26,9 @@ if TYPE_CHECKING:
 
 
 NPY, ZIP = b"\x93NUMPY", b"PK"
+
+LARGE = 1 << 31
+"""Bytes of numbers beyond which a Parquet file is read in parts."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +45,9 @@ def read_matrix(source: str, columns: Sequence[str] = ()) -> Matrix:
     Parameters
     ----------
     source
-        A path, or ``-`` for standard input, whose format is recognised from its content; for one array of an .npz file with
-        several, ``FILE.npz:KEY``. An .npy file is mapped into memory, not loaded.
+        A path, or ``-`` for standard input, whose format is recognised from its content; for one array of an .npz file or
+        Zarr group with several, ``FILE.npz:KEY`` or ``FOLDER.zarr:KEY``. An .npy file is mapped into memory, not loaded; the
+        values of folders, and of Parquet files that would need more than `LARGE` bytes, are Dask arrays.
     columns
         For tables: the columns to keep, in this order; by default all.
 
@@ -53,6 +62,10 @@ def read_matrix(source: str, columns: Sequence[str] = ()) -> Matrix:
         if path == "-":
             content = sys.stdin.buffer.read()
             return _parsed(io.BytesIO(content), "standard input", _sniffed(content), None, columns)
+        if os.path.isdir(path):
+            return _stored(*read_stored(path, key, columns), path)
+        if path.lower().endswith(".parquet") and is_larger(path, LARGE):
+            return _stored(*parquet_set(path, [Path(path)], columns), path)
         with open(path, "rb") as stream:
             return _parsed(stream, path, Path(path).suffix.lower(), key, columns)
     except OSError as error:
@@ -60,9 +73,13 @@ def read_matrix(source: str, columns: Sequence[str] = ()) -> Matrix:
 
 
 def split_key(source: str) -> tuple[str, str | None]:
-    """The path, and the array of an .npz file that is named behind it."""
+    """The path, and the array of an .npz file or Zarr group that is named behind it."""
     path, separator, key = source.rpartition(":")
-    return (path, key) if separator and path.lower().endswith(".npz") else (source, None)
+    return (path, key) if separator and path.lower().endswith((".npz", ".zarr")) else (source, None)
+
+
+def _stored(values: Any, columns: tuple[str, ...] | None, path: str) -> Matrix:
+    return Matrix(_checked(values, path), columns)
 
 
 def _sniffed(content: bytes) -> str:
@@ -80,7 +97,9 @@ def _parsed(stream: BinaryIO, name: str, ending: str, key: str | None, columns: 
         return Matrix(_checked(_array(stream, name, key), name), None)
     if ending in (".csv", ".tsv", ".parquet"):
         return _from_table(stream, name, ending, columns)
-    raise TableError(f"{name} has an unknown ending; expected .npy, .npz, .csv, .tsv or .parquet.")
+    raise TableError(
+        f"{name} has an unknown ending; expected .npy, .npz, .csv, .tsv or .parquet, or a folder that is a Zarr array or holds Parquet files."
+    )
 
 
 def _array(stream: BinaryIO, name: str, key: str | None) -> npt.NDArray[Any]:

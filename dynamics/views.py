@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import cbrt, ceil
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ import numpy.typing as npt
 from dynamics.checks import whole_number
 from dynamics.errors import LindynError, ParameterError
 from dynamics.features import FloatArray
+from dynamics.large import chunk_ends, is_stored, read_rows, side_by_side
+
+Found = TypeVar("Found")
 
 BLOCK_BYTES = 1 << 25
 """Size of the float64 block of rows worked on at a time."""
@@ -66,7 +69,7 @@ class Rows:
     Attributes
     ----------
     values
-        Shape ``(rows, d)``, of any real, integer or boolean type; may be memory-mapped.
+        Shape ``(rows, d)``, of any real, integer or boolean type; may be memory-mapped, or a Dask array.
     name
         What messages call the table.
     columns
@@ -91,7 +94,8 @@ class Rows:
 
     def block(self, part: slice | npt.NDArray[np.intp]) -> FloatArray:
         """Some of the rows as new doubles; raises a `ParameterError` that names an entry which is not finite."""
-        block = np.array(self.values[part], dtype=np.float64, order="C")
+        rows = read_rows(self.values, part) if is_stored(self.values) else self.values[part]
+        block = np.array(rows, dtype=np.float64, order="C")
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
             label = f" ({self.columns[column]})" if self.columns else ""
@@ -138,9 +142,16 @@ class Views:
         return int(self.x.values.shape[1])
 
     def blocks(self, numbers_per_row: int) -> Iterator[slice]:
-        """The rows in order, in slices that hold about 32 MB at so many doubles a row."""
+        """The rows in order, in slices that hold about 32 MB at so many doubles a row, or whole chunks of a stored table."""
         step = max(1, BLOCK_BYTES // (8 * numbers_per_row))
-        return (slice(start, min(start + step, self.count)) for start in range(0, self.count, step))
+        if not is_stored(self.x.values):
+            return (slice(start, min(start + step, self.count)) for start in range(0, self.count, step))
+        return _whole_chunks(chunk_ends(self.x.values), step)
+
+    def over_blocks(self, work: Callable[[slice], Found]) -> Iterator[Found]:
+        """The work on every block, in order; on the blocks of a stored table side by side."""
+        blocks = self.blocks(self.width)
+        return side_by_side(work, blocks) if is_stored(self.x.values) else map(work, blocks)
 
     def centred(
         self, part: slice | npt.NDArray[np.intp], columns: npt.NDArray[np.intp], means: tuple[FloatArray, FloatArray]
@@ -148,6 +159,17 @@ class Views:
         """Some rows of x and of y, in the given columns and about the given means."""
         x = self.x.block(part)[:, columns] - means[0]
         return x, x if self.y is self.x else self.y.block(part)[:, columns] - means[1]
+
+
+def _whole_chunks(ends: Sequence[int], step: int) -> Iterator[slice]:
+    """Chunks joined to slices of at most so many rows, unless a single one has more."""
+    start = last = 0
+    for end in ends:
+        if last > start and end - start > step:
+            yield slice(start, last)
+            start = last
+        last = end
+    yield slice(start, last)
 
 
 def paired(x: npt.ArrayLike, y: npt.ArrayLike, *, columns: Sequence[str] | None = None) -> Views:
@@ -261,7 +283,8 @@ class SecondMoments:
 def second_moments(views: Views) -> SecondMoments:
     """Second moments in two passes over blocks of rows, the means first, in doubles whatever the type of the data.
 
-    Needs memory for a few d x d matrices and blocks, so the data may be a memory-mapped file larger than memory. Columns in
+    Needs memory for a few d x d matrices and blocks, so the data may be a memory-mapped file larger than memory, or a Dask
+    array, of which it reads as many blocks at a time as there are cores. Columns in
     which x does not vary beyond the rounding of its numbers are left out of both views, with a note.
 
     Raises
@@ -277,13 +300,16 @@ def second_moments(views: Views) -> SecondMoments:
         kept = np.flatnonzero(varies)
         notes = _constant_columns(views.x, varies)
         means = mean[kept], other[kept]
-        raw_input = np.zeros((len(kept), len(kept)))
-        raw_cross = raw_input if views.y is views.x else np.zeros_like(raw_input)
-        for part in views.blocks(views.width):
+
+        def products(part: slice) -> tuple[FloatArray, FloatArray]:
             x, y = views.centred(part, kept, means)
-            raw_input += x.T @ x / views.count
-            if raw_cross is not raw_input:
-                raw_cross += y.T @ x / views.count
+            inputs = x.T @ x / views.count
+            return inputs, inputs if y is x else y.T @ x / views.count
+
+        raw_input, raw_cross = np.zeros((len(kept), len(kept))), np.zeros((len(kept), len(kept)))
+        for inputs, cross in views.over_blocks(products):
+            raw_input += inputs
+            raw_cross += cross
     _require_in_range(raw_input, raw_cross)
     input_covariance, cross_covariance = views.input_masking.moment(raw_input), views.cross_masking.moment(raw_cross)
     return SecondMoments(input_covariance, cross_covariance, views.count, kept, means, notes, views.x.precision)
@@ -292,13 +318,17 @@ def second_moments(views: Views) -> SecondMoments:
 def _mean_and_variation(views: Views, side: Rows) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """Means of the columns, and whether they vary. Measured from the first row, so that a constant has no rounding."""
     origin = side.block(slice(0, 1))[0]
-    total, spread, size = np.zeros(views.width), np.zeros(views.width), np.zeros(views.width)
-    for part in views.blocks(views.width):
+
+    def measures(part: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
         block = side.block(part)
-        size = np.maximum(size, np.abs(block).max(axis=0))
+        largest = np.abs(block).max(axis=0)
         block -= origin
-        spread = np.maximum(spread, np.abs(block).max(axis=0))
-        total += block.sum(axis=0)
+        return largest, np.abs(block).max(axis=0), block.sum(axis=0)
+
+    total, spread, size = np.zeros(views.width), np.zeros(views.width), np.zeros(views.width)
+    for largest, farthest, sums in views.over_blocks(measures):
+        size, spread = np.maximum(size, largest), np.maximum(spread, farthest)
+        total += sums
     return origin + total / views.count, spread > 4 * side.precision * size
 
 
@@ -324,7 +354,7 @@ def _require_in_range(raw_input: FloatArray, raw_cross: FloatArray) -> None:
 
 def _rows(values: npt.ArrayLike, name: str, columns: Sequence[str] | None) -> Rows:
     try:
-        array = np.asarray(values)
+        array: Any = values if is_stored(values) else np.asarray(values)
     except ValueError:
         raise ParameterError(name, "a ragged list", "a table of numbers, one row a sample") from None
     if array.ndim != 2 or array.shape[1] == 0:

@@ -34,11 +34,13 @@ def moments_of_views(views: Views, basis: FeatureBasis) -> Moments:
 def _covariance_of_y(views: Views, basis: FeatureBasis) -> FloatArray:
     """Of y before masking, in the kept columns."""
     kept, means = basis.moments.columns_kept, basis.moments.means
-    covariance = np.zeros((len(kept), len(kept)))
-    for part in views.blocks(views.width):
+
+    def square(part: slice) -> FloatArray:
         _, y = views.centred(part, kept, means)
-        covariance += y.T @ y / views.count
-    return covariance
+        product: FloatArray = y.T @ y / views.count
+        return product
+
+    return sum(views.over_blocks(square), np.zeros((len(kept), len(kept))))
 
 
 def _target_masking(views: Views) -> Masking:

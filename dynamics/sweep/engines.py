@@ -185,7 +185,7 @@ def cluster(job: Job, contents: Mapping[str, Any], address: str) -> Iterator[Clu
             "A scheduler needs Dask, which is not installed; run pip install 'lindyn[distributed]', or leave --scheduler out."
         ) from None
     try:
-        client: Any = Client(address, timeout=f"{PATIENCE}s", set_as_default=False)  # type: ignore[no-untyped-call]
+        client: Any = Client(address, timeout=f"{PATIENCE}s", set_as_default=False)
     except (OSError, TimeoutError):
         raise EngineError(
             f"No scheduler answers at {address} within {PATIENCE} s; start one with dask scheduler, or leave --scheduler out."
