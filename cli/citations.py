@@ -150,6 +150,13 @@ _ENTRIES = {
   pages   = {90--95},
   year    = {2007}
 }""",
+    "cluster": """@inproceedings{rocklin2015dask,
+  title     = {Dask: Parallel Computation with Blocked algorithms and Task Scheduling},
+  author    = {Rocklin, Matthew},
+  booktitle = {Proceedings of the 14th Python in Science Conference},
+  pages     = {126--132},
+  year      = {2015}
+}""",
 }
 
 _BEHIND = {
@@ -162,6 +169,11 @@ _BEHIND = {
         *("multiview", "staircase", "byol", "direct-copy", "iso-loss", "spectral-contrastive"),
         *("supervised", "integration", "diagonalisation"),
     ),
+    "sweep": (
+        *("jepa", "supervised", "multiview", "staircase", "byol", "direct-copy", "iso-loss", "spectral-contrastive"),
+        *("attention", "attention-metrics", "integration", "optimiser", "rotations", "diagonalisation", "cluster"),
+    ),
+    "sweep-table": (),
     "attention": ("attention", "attention-metrics", "integration", "optimiser"),
     "figure": ("jepa", "supervised", "multiview", "staircase", "integration", "figures", "rotations", "diagonalisation"),
     "derive": ("jepa", "supervised", "symbols", "balls"),

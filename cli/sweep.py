@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from dynamics.sweep.store import Store
 
 
+OF_TABLES = ("table_format", "path")
+"""Options of where a table goes."""
+
+
 @main.command(short_help="A grid of runs, on all cores or a cluster, resumed where it stopped.")
 @click.argument("configuration", required=False, metavar="[CONFIG]")
 @click.option("--store", "folder", metavar="DIR", help="Folder that keeps the finished cells; only missing ones are computed.")
@@ -34,6 +38,12 @@ if TYPE_CHECKING:
 @click.option("--extend", is_flag=True, help="Go on in the store of another configuration, and keep the cells that both have.")
 @click.option("--dry-run", is_flag=True, help="Only say how many cells there are and how many are missing.")
 @click.option("--status", "inspected", metavar="DIR", help="Only say how far the sweep of a store is, and what failed.")
+@click.option(
+    "--template",
+    "begun",
+    metavar="COMMAND",
+    help="Only write a configuration to begin with, with every parameter of this command.",
+)
 @output_options
 def sweep(
     output: Output,
@@ -43,21 +53,26 @@ def sweep(
     scheduler: str | None,
     dry_run: bool,
     inspected: str | None,
+    begun: str | None,
     **how: Any,
 ) -> None:
     """Run a simulation or a prediction at every point of a grid, and keep each cell as it is finished.
 
     CONFIG is a TOML file with the command, its settings and sources, and axes: lists, ranges {from, to, step} or {from, to,
-    points}, and logarithmic ranges {from, to, log_points}. Killed at any moment and started again, a sweep goes on where it
-    stopped; several processes may share a store. A cell that fails keeps its error. The exit code is 1 if one did, or if cells
-    are missing after an interruption.
+    points}, and logarithmic ranges {from, to, log_points}; --template writes one to begin with. Killed at any moment and
+    started again, a sweep goes on where it stopped; several processes may share a store. A cell that fails keeps its error. The
+    exit code is 1 if one did, or after an interruption.
 
     \b
-    lindyn sweep --status results
+    lindyn sweep --template simulate
     lindyn sweep order.toml --store results --dry-run
     lindyn sweep order.toml --store results
-    lindyn sweep order.toml --store results --scheduler tcp://127.0.0.1:8786
+    lindyn sweep --status results
     """
+    if begun is not None:
+        refuse_unused("--template", "configuration", "folder", "workers", "scheduler", *how, "dry_run", "inspected", *OF_TABLES)
+        click.echo(_template(begun))
+        return
     output.check()
     if inspected is not None:
         refuse_unused(
@@ -79,6 +94,15 @@ def sweep(
     if scheduler is not None:
         refuse_unused("--scheduler", "workers")
     _run(output, planned, folder, _engine(workers, scheduler), how)
+
+
+def _template(command: str) -> str:
+    from dynamics.sweep.studies import STUDIES
+    from dynamics.sweep.template import template
+
+    if command not in STUDIES:
+        raise click.UsageError(f"--template {command} is no command of a sweep; name one of {', '.join(STUDIES)}.")
+    return template(STUDIES[command])
 
 
 def _engine(workers: int | None, scheduler: str | None) -> Any:

@@ -97,9 +97,8 @@ def _parsed(stream: BinaryIO, name: str, ending: str, key: str | None, columns: 
         return Matrix(_checked(_array(stream, name, key), name), None)
     if ending in (".csv", ".tsv", ".parquet"):
         return _from_table(stream, name, ending, columns)
-    raise TableError(
-        f"{name} has an unknown ending; expected .npy, .npz, .csv, .tsv or .parquet, or a folder that is a Zarr array or holds Parquet files."
-    )
+    known = ".npy, .npz, .csv, .tsv or .parquet, or a folder: a Zarr array or a set of Parquet files"
+    raise TableError(f"{name} has an unknown ending; expected {known}.")
 
 
 def _array(stream: BinaryIO, name: str, key: str | None) -> npt.NDArray[Any]:

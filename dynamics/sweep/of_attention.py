@@ -69,6 +69,8 @@ ATTENTION_PHASES = Study(
             ),
         )
     },
+    "patches = {from = 1e4, to = 1e8, log_points = 3}",
+    needed={"kappa_c": "0.9", "kappa_s": "0.4"},
 )
 
 
@@ -138,4 +140,6 @@ ATTENTION_SIMULATE = Study(
             ),
         ),
     },
+    "seed = {from = 0, to = 3}",
+    needed={"patches": "36.0", "global_size": "16.0", "local_size": "5.0", "steps": "50"},
 )

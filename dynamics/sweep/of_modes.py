@@ -65,8 +65,9 @@ MULTIVIEW_CRITICAL_TIME = Study(
             ),
         )
     },
+    "beta = {from = 0.01, to = 1.0, log_points = 3}",
     ("Features", "Data", "AugmentationGraph"),
-    _carried_modes,
+    carried=_carried_modes,
 )
 
 
@@ -130,6 +131,7 @@ MULTIVIEW_SIMULATE = Study(
             (*MODE_RUN_SETTINGS, "size", "effective_rank", "redundancy", "loss_value"),
         ),
     },
+    "seed = {from = 0, to = 3}",
     ("Features", "Data", "AugmentationGraph"),
-    _carried_views,
+    carried=_carried_views,
 )

@@ -137,8 +137,9 @@ SIMULATE = Study(
             ),
         ),
     },
+    "depth = {from = 1, to = 3}",
     ("Features", "Data"),
-    _carried_population,
+    carried=_carried_population,
 )
 
 
@@ -184,8 +185,9 @@ CRITICAL_TIME = Study(
             ),
         )
     },
+    "depth = {from = 1, to = 3}",
     ("Features", "Data"),
-    _carried_features,
+    carried=_carried_features,
 )
 
 
@@ -214,6 +216,7 @@ TRAJECTORY = Study(
             ),
         )
     },
+    "depth = {from = 1, to = 3}",
     ("Features", "Data"),
-    _carried_features,
+    carried=_carried_features,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dynamics.sweep.parameters import Parameter, Value, Values
@@ -48,6 +48,10 @@ class Study:
         What can be kept, by name, the usual one first.
     sources
         Kinds of content that it is computed on; none for a study without a source.
+    example
+        An axis, for a configuration to begin with.
+    needed
+        Settings that it needs, with values for such a configuration.
     carried
         From the content of a source and all axes to what is sent to where cells are computed.
     """
@@ -56,7 +60,9 @@ class Study:
     prepared: Callable[[Any, Values], Work]
     parameters: Mapping[str, Parameter]
     tables: Mapping[str, Kept]
+    example: str
     sources: tuple[str, ...] = ()
+    needed: Mapping[str, str] = field(default_factory=dict)
     carried: Callable[[Any, Mapping[str, Sequence[Value]]], Any] = lambda content, axes: content
 
 

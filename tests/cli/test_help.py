@@ -91,6 +91,9 @@ def test_the_examples_run_as_they_stand(path: tuple[str, ...], tmp_path: Path, m
     Path("features.csv").write_text("name,lambda,rho\nedge,1.0,0.5\ntexture,0.8,1.2\n")
     np.save("map.npy", generator.dirichlet(np.ones(36), size=36))
     np.savez("digits.npz", x=generator.normal(size=(40, 3)) * [3.0, 2.0, 1.0])
+    Path("order.toml").write_text('command = "critical-time"\n[sources.two]\nlambda = [1.0, 0.8]\nrho = [0.6, 0.9]\n')
+    if path == ("sweep-table",):
+        answered("sweep", "order.toml", "--store", "results")
     for example in examples(PATHS[path] if path else main):
         answered(*shlex.split(example))
 
