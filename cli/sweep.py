@@ -127,7 +127,7 @@ def _run(output: Output, planned: Sweep, folder: str, engine: Any, how: dict[str
 
 def _show(tally: Tally, bar: Any) -> None:
     finished = tally.before + tally.done + tally.elsewhere
-    bar(finished + tally.failed, tally.total, f"{tally.failed} failed" if tally.failed else "")
+    bar(finished + tally.failed, tally.total, f"{tally.failed} failed,")
 
 
 def _tell_plan(output: Output, planned: Sweep, folder: str | None) -> None:
