@@ -298,6 +298,16 @@ def refuse_unused(by: str, *names: str, remedy: str = "leave it out") -> None:
             raise click.UsageError(f"{_option(context.command, name)} is not used by {by}; {remedy}.")
 
 
+def refuse_others(by: str, *used: str) -> None:
+    """Refuse everything that the user wrote except what the answer uses."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(str(parameter.name)) is click.core.ParameterSource.COMMANDLINE
+        if given and parameter.name not in used:
+            written = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.make_metavar(context).strip("[]")
+            raise click.UsageError(f"{written} is not used by {by}; leave it out.")
+
+
 def _option(command: click.Command, name: str) -> str:
     """How a parameter is written on the command line."""
     return next(parameter.opts[0] for parameter in command.params if parameter.name == name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.commands import main, refuse_unused
+from cli.commands import main, refuse_others, refuse_unused
 from cli.options import output_options
 from cli.progress import countdown
 from cli.rendering import Output, note
@@ -70,23 +70,21 @@ def sweep(
     lindyn sweep --status results
     """
     if begun is not None:
-        refuse_unused("--template", "configuration", "folder", "workers", "scheduler", *how, "dry_run", "inspected", *OF_TABLES)
+        refuse_others("--template", "begun")
         click.echo(_template(begun))
         return
     output.check()
     if inspected is not None:
-        refuse_unused(
-            "--status", "configuration", "folder", "workers", "scheduler", "limit", "retry_failed", "extend", "dry_run"
-        )
+        refuse_others("--status", "inspected", *OF_TABLES)
         _tell_status(output, inspected)
         return
     if configuration is None:
-        raise click.UsageError("Name a CONFIG, the TOML file of a sweep, or a store with --status.")
+        raise click.UsageError("Name a CONFIG, the TOML file of a sweep (--template begins one), or a store with --status.")
     from dynamics.sweep.configuration import read_sweep
 
     planned = read_sweep(configuration)
     if dry_run:
-        refuse_unused("--dry-run", "workers", "scheduler", "limit", "retry_failed", "extend")
+        refuse_others("--dry-run", "dry_run", "configuration", "folder", *OF_TABLES)
         _tell_plan(output, planned, folder)
         return
     if folder is None:

@@ -21,6 +21,7 @@ TIMES = (
     "simulated_time",
     "simulated_time_sd",
     "time",
+    "end_time",
     "time_from_critical",
     "dominant_time",
     "expansion_time",

@@ -184,17 +184,31 @@ def cluster(job: Job, contents: Mapping[str, Any], address: str) -> Iterator[Clu
         raise LindynError(
             "A scheduler needs Dask, which is not installed; run pip install 'lindyn[distributed]', or leave --scheduler out."
         ) from None
+    _require_address(address)
     try:
         client: Any = Client(address, timeout=f"{PATIENCE}s", set_as_default=False)
     except (OSError, TimeoutError):
         raise EngineError(
             f"No scheduler answers at {address} within {PATIENCE} s; start one with dask scheduler, or leave --scheduler out."
         ) from None
-    except (ValueError, ImportError):
-        raise LindynError(f"{address} is no address of a scheduler; give one like tcp://127.0.0.1:8786.") from None
     with client:
         _require_version(client, job.version)
         yield Cluster(client, job, contents)
+
+
+def _require_address(address: str) -> None:
+    """Refuse what cannot be one, before a client waits for it."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+    from distributed.comm.registry import get_backend
+
+    try:
+        protocol, place = parse_address(address)
+        get_backend(protocol)
+        known = bool(place) and (protocol not in ("tcp", "tls") or all(parse_host_port(place)))
+    except ValueError:
+        known = False
+    if not known:
+        raise LindynError(f"{address} is no address of a scheduler; give one like tcp://127.0.0.1:8786.")
 
 
 def _require_version(client: Any, version: str) -> None:

@@ -199,11 +199,12 @@ class Store:
 
     def _difference(self, about: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
         differing = [name for name in asked if about.get(name) != asked[name]]
-        if differing == ["version"]:
+        if "version" in differing:
             return (
                 f"{self.path} was made by {about.get('version')}, and this is {asked['version']}: cells of both do not go into"
                 " one table; use that version, or name a new folder with --store."
             )
+        differing = [name for name in differing if name != "shown"] or ["axes"]
         return (
             f"{self.path} was made by another configuration (it differs in {', '.join(differing)}); name a new folder with"
             " --store, or add --extend to go on in this one and keep the cells that both have."

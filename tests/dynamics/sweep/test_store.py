@@ -82,7 +82,7 @@ def test_a_cell_that_another_process_has_kept_meanwhile_stays(tmp_path: Path) ->
 def test_a_store_opens_again_for_its_own_sweep_only(tmp_path: Path) -> None:
     Store(tmp_path).opened(planned())
     Store(tmp_path).opened(planned())
-    with pytest.raises(StoreError, match=r"another configuration \(it differs in axes, shown\).*--extend"):
+    with pytest.raises(StoreError, match=r"another configuration \(it differs in axes\).*--extend"):
         Store(tmp_path).opened(planned(axes={"masked": [0.4, 0.5]}))
 
 
