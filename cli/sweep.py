@@ -188,5 +188,5 @@ def sweep_table(output: Output, folder: str, failed: bool) -> None:
         return
     whole = gathered(store)
     output.write_long(whole, whole.sweep.shown)
-    for line in gathered_remarks(store, whole.finished):
+    for line in gathered_remarks(whole):
         note(line)

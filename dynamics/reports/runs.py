@@ -36,7 +36,7 @@ def network_run(run: Simulation, *, time: str = "training") -> Table:
         predicted=int((predicted <= experiment.horizon).sum()),
         learned=int(np.isfinite(simulated).sum()),
         order_correlation=_spearman(predicted, simulated),
-        pairs_in_order=pairs_in_order(predicted, simulated),
+        pairs_in_order=pairs_in_order(predicted, simulated, experiment.horizon),
         first_feature=_first(labels, simulated),
         predicted_first=_first(labels, predicted),
         median_ratio=_median(ratio),
@@ -63,7 +63,7 @@ def mode_run(run: ModeRun) -> Table:
             features=len(simulated),
             predicted=int((predicted <= end).sum()),
             learned=int(np.isfinite(simulated).sum()),
-            pairs_in_order=pairs_in_order(predicted, simulated),
+            pairs_in_order=pairs_in_order(predicted, simulated, end),
             median_ratio=_median(np.array([np.nan if ratio is None else ratio for ratio in run.columns()["ratio"]])),
             effective_rank=float(curves.effective_rank[-1]),
             redundancy=float(curves.redundancy[-1]),
@@ -87,17 +87,18 @@ def steps_columns(run: Simulation) -> Columns:
     return {"predicted_steps": known(predicted), "simulated_steps": known(simulated)}
 
 
-def pairs_in_order(predicted: FloatArray, simulated: FloatArray) -> float:
+def pairs_in_order(predicted: FloatArray, simulated: FloatArray, end: float = np.inf) -> float:
     """Share of the pairs that theory orders which a run learned in that order; nan where there are none.
 
-    Counted are pairs with different predicted times of which the run learned one at least; what it did not learn comes later
-    than what it did. So features that are missing count against the theory, unlike in a correlation.
+    Counted are pairs with different predicted times of which theory has one at least learned by the ``end`` of the run; kept is
+    the order of a pair whose first was learned, and before the other if that was learned at all. So features that a run does
+    not learn count against the theory, unlike in a correlation.
     """
     first, second = np.triu_indices(len(predicted), 1)
     earlier, later = predicted[first] < predicted[second], predicted[first] > predicted[second]
-    counted = (earlier | later) & (np.isfinite(simulated[first]) | np.isfinite(simulated[second]))
-    agree = (earlier & (simulated[first] < simulated[second])) | (later & (simulated[first] > simulated[second]))
-    return float((counted & agree).sum() / counted.sum()) if counted.any() else float("nan")
+    counted = (earlier & (predicted[first] <= end)) | (later & (predicted[second] <= end))
+    kept = (earlier & (simulated[first] < simulated[second])) | (later & (simulated[second] < simulated[first]))
+    return float((counted & kept).sum() / counted.sum()) if counted.any() else float("nan")
 
 
 def _spearman(predicted: FloatArray, simulated: FloatArray) -> float:

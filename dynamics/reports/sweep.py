@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import compress
 
 import numpy as np
 
 from dynamics.sweep.configuration import Sweep, sweep_in
-from dynamics.sweep.gathering import failures_table
+from dynamics.sweep.gathering import Gathered, failures_table
 from dynamics.sweep.running import Tally, counted
 from dynamics.sweep.store import Store
 from dynamics.table import Table
@@ -68,15 +69,17 @@ def failure_remarks(store: Store) -> list[str]:
     return told
 
 
-def gathered_remarks(store: Store, finished: int) -> list[str]:
+def gathered_remarks(table: Gathered) -> list[str]:
     """What a table leaves out."""
-    tally = counted(sweep_in(store.about()), store)
-    if finished == tally.total:
+    left = len(table.mask) - table.finished
+    if not left:
         return []
-    return [
-        f"{tally.total - finished} of {tally.total} cells are not in the table: {tally.failed} failed, {tally.missing} are"
-        " missing; run the sweep again to compute them."
-    ]
+    failed = sum(
+        table.store.has_failed(cell.key) for cell, kept in zip(table.sweep.cells(), table.mask, strict=True) if not kept
+    )
+    missing = f"{left - failed} were not finished; the sweep computes them when it is run again" if left > failed else ""
+    told = "; ".join(part for part in (f"{failed} failed" if failed else "", missing) if part)
+    return [f"{left} of {len(table.mask)} cells are not in the table: {told}."]
 
 
 def _running(sweep: Sweep, store: Store) -> int:

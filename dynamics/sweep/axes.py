@@ -87,7 +87,8 @@ _SPREADS = {"step": _steps, "points": _evenly, "log_points": _evenly_in_logarith
 
 def _between(start: float, end: float, count: int, at: Callable[[float], float]) -> list[float | int]:
     inner = [_rounded(at(place / (count - 1))) for place in range(1, count - 1)]
-    return [start, *inner, end]
+    whole = isinstance(start, int) and isinstance(end, int)
+    return [start, *(int(value) if whole and value == int(value) else value for value in inner), end]
 
 
 def _count(name: str, points: float) -> int:

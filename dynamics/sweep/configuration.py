@@ -16,7 +16,7 @@ from typing import Any
 from dynamics.errors import LindynError, ParameterError, TableError
 from dynamics.files import reason
 from dynamics.sweep.axes import values_of
-from dynamics.sweep.parameters import Parameter, Value, Values, refuse_unread
+from dynamics.sweep.parameters import Parameter, Value, Values, one_of, refuse_unread
 from dynamics.sweep.sources import Source, read_source
 from dynamics.sweep.studies import STUDIES
 from dynamics.sweep.study import Kept, Study
@@ -27,6 +27,9 @@ SECTIONS = ("command", "table", "observables", "settings", "axes", "sources")
 
 SOURCE = "source"
 """The axis of the sources."""
+
+MOST_CELLS = 10_000_000
+"""Cells of a grid, at most: it is counted before it is computed."""
 
 KEY_DIGITS = 24
 """Hexadecimal digits of a key, enough for no two cells to share one."""
@@ -117,8 +120,13 @@ class Sweep:
             "version": self.version,
         }
 
-    def check(self, contents: Mapping[str, Any]) -> None:
-        """Prepare, without computing, cells with the ends of each axis; contents are as `Study.carried` makes them.
+    @cached_property
+    def contents(self) -> dict[str, Any]:
+        """What is sent to where cells are computed: the sources by name, as the study carries them."""
+        return {name: self.study.carried(source.content, self.axes) for name, source in self.sources.items()}
+
+    def check(self) -> None:
+        """Prepare, without computing, cells with the ends of each axis.
 
         Raises
         ------
@@ -130,7 +138,7 @@ class Sweep:
         for name, value in cells:
             values = {axis: given[0] for axis, given in self.axes.items()} | {name: value}
             try:
-                self.study.prepared(contents.get(str(values.get(SOURCE))), values)
+                self.study.prepared(self.contents.get(str(values.get(SOURCE))), values)
             except LindynError as error:
                 if isinstance(error, ParameterError) and error.name == name:
                     raise
@@ -170,7 +178,7 @@ def read_sweep(path: str | Path) -> Sweep:
     TableError
         If the file cannot be read or is no TOML.
     LindynError
-        If a key is unknown, an axis is empty or of the wrong type, or a value or source is refused.
+        If a key is unknown, an axis is empty or of the wrong type, a value or source is refused, or no cell makes sense.
     """
     import tomllib
 
@@ -202,13 +210,13 @@ def sweep_in(about: Mapping[str, Any]) -> Sweep:
 
 def sweep_of(document: Mapping[str, Any], folder: Path = Path()) -> Sweep:
     """The sweep that a parsed configuration says; parameters and errors are those of `read_sweep`."""
-    _refuse_unknown("key", document, SECTIONS)
+    _refuse_unknown("A configuration", "key", document, SECTIONS)
     study = STUDIES[_chosen("command", document, tuple(STUDIES))]
     table = _chosen("table", document, tuple(study.tables), next(iter(study.tables)))
     settings, axes = (_section(document, name) for name in ("settings", "axes"))
     known = (*study.parameters, *((SOURCE,) if study.sources else ()))
     for section in (settings, axes):
-        _refuse_unknown(f"parameter of {study.name}", section, known)
+        _refuse_unknown(study.name, "parameter", section, known)
     both = [name for name in axes if name in settings]
     if both:
         raise LindynError(f"{both[0]} stands in settings and in axes; leave one of them out.")
@@ -222,7 +230,14 @@ def sweep_of(document: Mapping[str, Any], folder: Path = Path()) -> Sweep:
     refuse_unread(parameters, values | given, tuple(given))
     shown = (*((SOURCE,) if len(sources) > 1 and SOURCE not in axes else ()), *axes)
     ordered = {name: (values | given)[name] for name in (*shown, *(name for name in values if name not in shown))}
-    return Sweep(study, table, _observables(document, study.tables[table]), ordered, shown, sources, code_version())
+    observables = _observables(document, table, study.tables[table])
+    sweep = Sweep(study, table, observables, ordered, shown, sources, code_version())
+    if len(sweep) > MOST_CELLS:
+        raise LindynError(
+            f"The grid has {len(sweep):.3g} cells; at most {MOST_CELLS} are possible: give the axes fewer values."
+        )
+    sweep.check()
+    return sweep
 
 
 def _sources(study: Study, given: Mapping[str, Any], folder: Path) -> dict[str, Source]:
@@ -240,14 +255,17 @@ def _sources(study: Study, given: Mapping[str, Any], folder: Path) -> dict[str, 
     return sources
 
 
-def _observables(document: Mapping[str, Any], kept: Kept) -> tuple[str, ...]:
+def _observables(document: Mapping[str, Any], table: str, kept: Kept) -> tuple[str, ...]:
     given = document.get("observables", [])
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
         raise ParameterError("observables", given, "a list of names of columns")
     if "observables" in document and not given:
         raise LindynError("observables is empty; name a column, or leave it out for all.")
-    _refuse_unknown("observable", given, (*kept.columns, *kept.keys))
-    return tuple(dict.fromkeys(given))
+    _refuse_unknown(f"The table {table}", "observable", given, (*kept.columns, *kept.keys))
+    twice = next((name for name in given if given.count(name) > 1), None)
+    if twice is not None:
+        raise LindynError(f"observables has {twice} twice; leave one out.")
+    return tuple(given)
 
 
 def _section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -260,18 +278,18 @@ def _section(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _chosen(name: str, document: Mapping[str, Any], allowed: tuple[str, ...], default: str | None = None) -> str:
     value = document.get(name, default)
     if value is None:
-        raise LindynError(f"{name} is missing; it must be one of {', '.join(allowed)}.")
+        raise LindynError(f"{name} is missing; it must be {one_of(allowed)}.")
     if value not in allowed:
-        raise ParameterError(name, value, f"one of {', '.join(allowed)}")
+        raise ParameterError(name, value, one_of(allowed))
     return str(value)
 
 
-def _refuse_unknown(what: str, given: Any, known: tuple[str, ...]) -> None:
+def _refuse_unknown(owner: str, what: str, given: Any, known: tuple[str, ...]) -> None:
     for name in given:
         if name not in known:
             near = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known)}."
-            raise LindynError(f"There is no {what} {name}{hint}")
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}."
+            raise LindynError(f"{owner} has no {what} {name}; {hint}")
 
 
 def _json(value: object) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -185,15 +186,30 @@ def cluster(job: Job, contents: Mapping[str, Any], address: str) -> Iterator[Clu
             "A scheduler needs Dask, which is not installed; run pip install 'lindyn[distributed]', or leave --scheduler out."
         ) from None
     _require_address(address)
+    with _quiet(), _connected(Client, address) as client:
+        _require_version(client, job.version)
+        yield Cluster(client, job, contents)
+
+
+def _connected(kind: Any, address: str) -> Any:
     try:
-        client: Any = Client(address, timeout=f"{PATIENCE}s", set_as_default=False)
+        client: Any = kind(address, timeout=f"{PATIENCE}s", set_as_default=False)
     except (OSError, TimeoutError):
         raise EngineError(
             f"No scheduler answers at {address} within {PATIENCE} s; start one with dask scheduler, or leave --scheduler out."
         ) from None
-    with client:
-        _require_version(client, job.version)
-        yield Cluster(client, job, contents)
+    return client
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave what Dask logs out: what a user is to know is said in one sentence."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 def _require_address(address: str) -> None:

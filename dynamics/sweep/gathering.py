@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -34,8 +34,8 @@ class Gathered:
     schema
         Columns of the whole table with their types: the axes, then those of the cells. A column that a cell does not have is
         empty there.
-    finished
-        How many cells.
+    mask
+        Of every cell of the grid whether it is in the table: those that were finished at one moment, also while others follow.
     rows
         How many rows.
     """
@@ -43,12 +43,17 @@ class Gathered:
     sweep: Sweep
     store: Store
     schema: pa.Schema
-    finished: int
+    mask: bytes
     rows: int
+
+    @property
+    def finished(self) -> int:
+        """How many cells there are in the table."""
+        return sum(self.mask)
 
     def parts(self) -> Iterator[Table]:
         """The table, part after part."""
-        whole = _finished(self.sweep, self.store)
+        whole = compress(self.sweep.cells(), self.mask)
         while some := list(islice(whole, PART)):
             yield self._table(some)
 
@@ -111,16 +116,17 @@ def gathered(store: Store) -> Gathered:
 
     sweep = sweep_in(store.about())
     types: dict[str, Any] = {name: _type(sweep.axes[name]) for name in sweep.shown}
-    finished = rows = 0
-    for cell in _finished(sweep, store):
+    mask = bytes(store.is_finished(cell.key) for cell in sweep.cells())
+    rows = 0
+    for cell in compress(sweep.cells(), mask):
         about = _metadata(store, cell)
-        finished, rows = finished + 1, rows + about.num_rows
+        rows += about.num_rows
         for field in about.schema.to_arrow_schema():
             types[field.name] = _wider(types.get(field.name), field.type)
     order = [*sweep.shown, *sweep.kept.keys, *(sweep.observables or sweep.kept.columns)]
     names = dict.fromkeys(name for name in order if name in types)
     schema = pa.schema([(name, types[name]) for name in names])
-    return Gathered(sweep, store, schema, finished, rows)
+    return Gathered(sweep, store, schema, mask, rows)
 
 
 def failures_table(store: Store) -> Table:
@@ -131,10 +137,6 @@ def failures_table(store: Store) -> Table:
     told = {name: anything([cell.values[name] for cell in failed]) for name in sweep.shown}
     told |= {"error": anything([error.kind for error in errors]), "message": anything([error.message for error in errors])}
     return Table(told)
-
-
-def _finished(sweep: Sweep, store: Store) -> Iterator[Cell]:
-    return (cell for cell in sweep.cells() if store.is_finished(cell.key))
 
 
 def _read(store: Store, cell: Cell) -> pa.Table:

@@ -54,7 +54,7 @@ class Parameter:
     @property
     def allowed(self) -> str:
         """What values it may have, to follow "it must be"."""
-        allowed = f"one of {', '.join(self.choices)}" if self.choices else _ALLOWED[self.kind]
+        allowed = one_of(self.choices) if self.choices else _ALLOWED[self.kind]
         return f'{allowed}, or "{NONE}"' if self.default is None else allowed
 
     def is_read(self, axes: Mapping[str, Sequence[Value]]) -> bool:
@@ -63,6 +63,11 @@ class Parameter:
             return True
         other, values = self.read_with
         return any(value in values if values else value is not None for value in axes[other])
+
+
+def one_of(choices: Sequence[str]) -> str:
+    """What is allowed where only some texts are."""
+    return f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
 
 
 def refuse_unread(parameters: Mapping[str, Parameter], axes: Mapping[str, Sequence[Value]], given: Sequence[str]) -> None:

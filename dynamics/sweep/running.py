@@ -93,15 +93,13 @@ def run_sweep(
     Raises
     ------
     LindynError
-        If the configuration is refused (`Sweep.check`), or the store is that of another sweep.
+        If the store is that of another sweep, or pyarrow is not installed.
     WriteError
         If the store cannot be written; what was finished stays.
     EngineError
         If there is nothing to compute on.
     """
     require_parquet("")
-    contents = {name: sweep.study.carried(source.content, sweep.axes) for name, source in sweep.sources.items()}
-    sweep.check(contents)
     store.opened(sweep, extend=extend)
     tally = counted(sweep, store)
     if retry_failed:
@@ -112,7 +110,7 @@ def run_sweep(
         return tally
     with interrupted_once():
         try:
-            with store.claims() as claims, engine(job, contents) as computing:
+            with store.claims() as claims, engine(job, sweep.contents) as computing:
                 _Run(sweep, store, claims, computing, tally, watch, limit).to_the_end(retry_failed)
         except KeyboardInterrupt:
             tally.interrupted = True

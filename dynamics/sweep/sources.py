@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dynamics.errors import LindynError, ParameterError, TableError
 from dynamics.files import reason
 from dynamics.matrices import split_key
+from dynamics.sweep.parameters import Parameter
 
 if TYPE_CHECKING:
     from dynamics.features import Features
@@ -25,6 +26,14 @@ KINDS = {
     "graph": ("graph",),
 }
 """The key that tells a kind of source, and the keys that it may have."""
+
+OPTIONS = {
+    "mask": Parameter(float, None),
+    "target": Parameter(str, None, ("full", "independent", "complementary")),
+    "lag": Parameter(int, None),
+    "standardise": Parameter(bool, False),
+}
+"""What keys of data may be."""
 
 FILES = ("features", "x", "y", "graph")
 """Keys that name a file, looked for beside the configuration."""
@@ -58,10 +67,13 @@ def read_source(name: str, given: object, folder: Path) -> Source:
         raise ParameterError(f"sources.{name}", given, "a table, [sources.NAME]")
     kind = next((kind for kind in KINDS if kind in given), None)
     if kind is None:
-        raise LindynError(f"The source {name} has none of lambda and rho, features = FILE, x = FILE and graph = FILE.")
+        raise LindynError(f"The source {name} is empty; it needs lambda and rho, features = FILE, x = FILE or graph = FILE.")
     strange = [key for key in given if key not in KINDS[kind]]
     if strange:
         raise LindynError(f"The source {name} has the unknown key {strange[0]}; with {kind} go {', '.join(KINDS[kind])}.")
+    given = {
+        key: OPTIONS[key].read(f"sources.{name}.{key}", value) if key in OPTIONS else value for key, value in given.items()
+    }
     paths = {key: _path(f"sources.{name}.{key}", given[key], folder) for key in FILES if key in given}
     described = {key: _described(paths[key]) if key in paths else value for key, value in given.items()}
     try:

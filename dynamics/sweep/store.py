@@ -26,6 +26,8 @@ from dynamics.table import Table
 
 ABOUT, CELLS, FAILED, CLAIMS = "sweep.json", "cells", "failed", "claims"
 TABLE, RESOLVED = "table.parquet", "cell.json"
+PARTS = ("command", "table", "observables", "axes", "shown", "sources", "version")
+"""What a store says of its sweep, as `Sweep.described` has it."""
 UNFINISHED = "."
 """How the name of a cell begins while it is being written."""
 
@@ -74,6 +76,8 @@ class Store:
             If it cannot be made.
         """
         text = json.dumps(sweep.described(), indent=1, ensure_ascii=False)
+        if self.path.exists() and not self.path.is_dir():
+            raise StoreError(f"{self.path} is a file; name a folder with --store.")
         with self._writing():
             (self.path / CELLS).parent.mkdir(parents=True, exist_ok=True)
             strange = next((entry.name for entry in self.path.iterdir() if not self._is_own(entry.name)), None)
@@ -85,6 +89,11 @@ class Store:
                 self._begin(text)
         about = self.about()
         if about != json.loads(text):
+            if about["version"] != sweep.version:
+                raise StoreError(
+                    f"{self.path} was made by {about['version']}, and this is {sweep.version}: cells of both do not go into"
+                    " one table; use that version, or name a new folder with --store."
+                )
             if not extend:
                 raise StoreError(self._difference(about, sweep.described()))
             with self._writing(), replaced(self.path / ABOUT) as stream:
@@ -107,20 +116,20 @@ class Store:
             raise StoreError(f"{self.path} cannot be read: {reason(error)}.") from None
         except ValueError:
             raise StoreError(f"{self.path / ABOUT} is damaged; restore it, or name a new folder with --store.") from None
-        if not isinstance(found, dict):
+        if not isinstance(found, dict) or set(found) != set(PARTS):
             raise StoreError(f"{self.path / ABOUT} is damaged; restore it, or name a new folder with --store.")
         return found
 
     def is_finished(self, key: str) -> bool:
         """Whether a cell is there; one without content, left by a machine that lost its power, is not."""
         try:
-            return os.stat(self.table(key)).st_size > 0
+            return os.stat(f"{self.path}/{CELLS}/{key[:2]}/{key}/{TABLE}").st_size > 0
         except OSError:
             return False
 
     def has_failed(self, key: str) -> bool:
         """Whether a cell was tried and failed."""
-        return os.path.exists(self._failed(key))
+        return os.path.exists(f"{self.path}/{FAILED}/{key}.json")
 
     def keep(self, key: str, table: Table, resolved: Mapping[str, Any]) -> None:
         """Add a finished cell, whole or not at all."""
@@ -198,14 +207,8 @@ class Store:
             raise WriteError(str(error)) from None
 
     def _difference(self, about: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-        differing = [name for name in asked if about.get(name) != asked[name]]
-        if "version" in differing:
-            return (
-                f"{self.path} was made by {about.get('version')}, and this is {asked['version']}: cells of both do not go into"
-                " one table; use that version, or name a new folder with --store."
-            )
-        differing = [name for name in differing if name != "shown"] or ["axes"]
+        differing = [name for name in ("command", "table", "observables", "axes", "sources") if about[name] != asked[name]]
         return (
-            f"{self.path} was made by another configuration (it differs in {', '.join(differing)}); name a new folder with"
-            " --store, or add --extend to go on in this one and keep the cells that both have."
+            f"{self.path} was made by another configuration (it differs in {', '.join(differing) or 'axes'}); name a new folder"
+            " with --store, or add --extend to go on in this one and keep the cells that both have."
         )

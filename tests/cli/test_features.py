@@ -259,7 +259,7 @@ REFUSED = [
     (("x.xyz", *MASK), ["x.xyz", ".npy"]),
     (("missing.npy", *MASK), ["missing.npy", "no such file"]),
     (("missing.npz:x", *MASK), ["missing.npz", "no such file"]),
-    (("folder.npy", *MASK), ["folder.npy", "directory"]),
+    (("folder.npy", *MASK), ["folder.npy", "is a folder with neither"]),
     (("x.npy",), ["--mask", "--lag"]),
     (("x.npy", "y.npy", *MASK), ["--mask"]),
     (("x.npy", *MASK, "--lag", "1"), ["--mask", "--lag"]),

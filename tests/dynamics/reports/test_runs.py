@@ -1,7 +1,7 @@
 """Runs as rows: what share of pairs kept the order of theory, and the numbers of a run."""
 
 from itertools import combinations
-from math import inf, isfinite, isnan, log, nan
+from math import inf, isnan, log, nan
 
 import numpy as np
 import pytest
@@ -17,24 +17,32 @@ from dynamics.reports.runs import mode_run, network_run, pairs_in_order, steps_c
 TIMES = st.lists(st.tuples(st.sampled_from([1.0, 2.0, 3.0, inf, nan]), st.sampled_from([1.0, 2.0, 3.0, inf])), max_size=6)
 
 
-@given(TIMES)
-def test_pairs_are_counted_one_by_one(times: list[tuple[float, float]]) -> None:
+@given(TIMES, st.sampled_from([0.5, 1.0, 2.5, inf]))
+def test_pairs_are_counted_one_by_one(times: list[tuple[float, float]], end: float) -> None:
     counted = kept = 0
     for (first, one), (second, other) in combinations(times, 2):
-        if isnan(first) or isnan(second) or first == second or not (isfinite(one) or isfinite(other)):
+        if isnan(first) or isnan(second) or first == second or min(first, second) > end:
             continue
         counted += 1
-        kept += one < other if first < second else one > other
+        kept += one < other if first < second else other < one
     predicted, simulated = (np.array(column, dtype=np.float64) for column in zip(*times, strict=True)) if times else ([], [])
-    found = pairs_in_order(np.asarray(predicted), np.asarray(simulated))
+    found = pairs_in_order(np.asarray(predicted), np.asarray(simulated), end)
     assert isnan(found) if counted == 0 else found == kept / counted
 
 
-def test_a_feature_that_is_never_learned_comes_last() -> None:
+def test_a_feature_that_is_never_learned_comes_last_and_two_of_them_kept_no_order() -> None:
     predicted = np.array([1.0, 2.0, 3.0])
     assert pairs_in_order(predicted, np.array([1.0, 2.0, inf])) == 1.0
     assert_allclose(pairs_in_order(predicted, np.array([inf, 1.0, 2.0])), 1.0 / 3.0)
+    assert_allclose(pairs_in_order(predicted, np.array([1.0, inf, inf])), 2.0 / 3.0)
     assert pairs_in_order(predicted, np.array([inf, inf, 2.0])) == 0.0
+    assert pairs_in_order(predicted, np.array([inf, inf, inf])) == 0.0
+
+
+def test_pairs_that_theory_learns_after_the_end_do_not_count() -> None:
+    predicted = np.array([1.0, 2.0, 3.0])
+    assert pairs_in_order(predicted, np.array([1.0, inf, inf]), end=1.5) == 1.0
+    assert isnan(pairs_in_order(predicted, np.array([inf, inf, inf]), end=0.5))
 
 
 def test_an_aligned_run_is_a_row_in_the_order_of_theory() -> None:

@@ -69,6 +69,11 @@ def test_decades_are_decades() -> None:
     assert values == (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
 
+def test_whole_numbers_between_whole_ends_are_whole() -> None:
+    assert values_of("depth", {"from": 1, "to": 9, "points": 5}, WHOLE) == (1, 3, 5, 7, 9)
+    assert values_of("depth", {"from": 1, "to": 1000, "log_points": 4}, WHOLE) == (1, 10, 100, 1000)
+
+
 @pytest.mark.parametrize(
     ("given_axis", "told"),
     [

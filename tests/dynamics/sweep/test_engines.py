@@ -4,7 +4,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -24,8 +24,7 @@ def planned(**settings: Any) -> Sweep:
 
 
 def shared(sweep: Sweep) -> tuple[Job, dict[str, Any]]:
-    contents = {name: sweep.study.carried(source.content, sweep.axes) for name, source in sweep.sources.items()}
-    return Job(sweep.study.name, sweep.table, sweep.observables, sweep.version), contents
+    return Job(sweep.study.name, sweep.table, sweep.observables, sweep.version), sweep.contents
 
 
 @contextmanager
@@ -83,7 +82,10 @@ def test_an_error_ends_the_processes_at_once() -> None:
 
     with pytest.raises(ZeroDivisionError):
         broken()
-    os.waitpid(pids[0], 0)
+    with suppress(ChildProcessError):  # where its end was seen before
+        os.waitpid(pids[0], 0)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pids[0], 0)
 
 
 def test_so_many_cells_are_handed_out_that_no_process_waits() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dynamics.reports.sweep import gathered_remarks
 from dynamics.sweep import gathering
 from dynamics.sweep.configuration import Sweep, sweep_of
 from dynamics.sweep.gathering import gathered
@@ -106,6 +107,18 @@ def test_text_does_not_depend_on_the_parts(store: Store, monkeypatch: pytest.Mon
         gathered(store).write(stream, "csv")
         texts.append(stream.getvalue())
     assert texts[0] == texts[1] == texts[2]
+
+
+def test_a_table_is_of_one_moment_although_cells_follow(store: Store) -> None:
+    sweep = planned()
+    kept(store, sweep, [one(1.0), None, None, None, None])
+    whole = gathered(store)
+    kept(store, sweep, [None, one(2.0, steps=1.0), None, None, None])
+    assert (whole.finished, whole.rows, len(whole.head(10))) == (1, 1, 1)
+    assert list(whole.head(10).columns) == ["depth", "feature", "critical_time"]
+    assert gathered_remarks(whole) == [
+        "4 of 5 cells are not in the table: 4 were not finished; the sweep computes them when it is run again."
+    ]
 
 
 def test_an_empty_store_is_an_empty_table(store: Store) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dynamics import LindynError
 from dynamics.sweep.configuration import Sweep, sweep_of
 from dynamics.sweep.engines import ProcessLostError
 from dynamics.sweep.gathering import failures_table, gathered
@@ -157,12 +156,6 @@ def test_the_watcher_sees_every_cell(tmp_path: Path) -> None:
     assert seen[0] == (0, DEPTHS)
     assert [done for done, _ in seen[1 : DEPTHS + 1]] == list(range(1, DEPTHS + 1))
     assert seen[-1] == (DEPTHS, 0)
-
-
-def test_a_refused_configuration_makes_no_store(tmp_path: Path) -> None:
-    with pytest.raises(LindynError):
-        run_sweep(planned(axes={"epsilon": [-1.0]}), Store(tmp_path / "store"), Here(rows))
-    assert not (tmp_path / "store").exists()
 
 
 def test_cells_that_another_process_has_are_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,7 +91,7 @@ def test_a_store_of_another_version_is_refused_with_both(tmp_path: Path, monkeyp
         patch.setattr("dynamics.sweep.configuration.code_version", lambda: "lindyn 0.0.1")
         Store(tmp_path).opened(planned())
     with pytest.raises(StoreError, match=r"made by lindyn 0\.0\.1, and this is lindyn"):
-        Store(tmp_path).opened(planned())
+        Store(tmp_path).opened(planned(), extend=True)
 
 
 def test_an_extended_store_keeps_the_cells_that_both_have(tmp_path: Path) -> None:
@@ -117,15 +117,20 @@ def test_what_is_no_store_says_so(tmp_path: Path) -> None:
     (tmp_path / "sweep.json").write_text("{")
     with pytest.raises(StoreError, match="is damaged"):
         Store(tmp_path).about()
+    (tmp_path / "sweep.json").write_text("{}")
+    with pytest.raises(StoreError, match="is damaged"):
+        Store(tmp_path).about()
     (tmp_path / "sweep.json").write_text("[]")
     with pytest.raises(StoreError, match="is damaged"):
         Store(tmp_path).about()
 
 
-def test_a_place_that_cannot_be_written_says_that_what_is_finished_stays(tmp_path: Path) -> None:
+def test_a_file_is_no_place_for_a_store(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(WriteError, match=r"cannot be written: .*; what was finished stays"):
+    with pytest.raises(StoreError, match="is a file; name a folder"):
         Store(tmp_path / "file").opened(planned())
+    with pytest.raises(WriteError, match=r"cannot be written: not a directory; what was finished stays"):
+        Store(tmp_path / "file" / "store").opened(planned())
 
 
 def test_a_disk_that_fills_up_while_a_cell_is_written_leaves_nothing_of_it(

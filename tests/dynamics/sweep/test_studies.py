@@ -55,9 +55,8 @@ def made(command: str, settings: dict[str, Any], table: str) -> Table:
     known = {name: value for name, value in settings.items() if name in study.parameters}
     document: dict[str, Any] = {"command": command, "table": table, "settings": known}
     sweep = sweep_of(document | ({"sources": TOY} if study.sources else {}))
-    contents = {name: study.carried(source.content, sweep.axes) for name, source in sweep.sources.items()}
     cell = next(sweep.cells())
-    result = study.prepared(contents.get("toy"), cell.values)()
+    result = study.prepared(sweep.contents.get("toy"), cell.values)()
     return study.tables[table].of(result, cell.values)
 
 

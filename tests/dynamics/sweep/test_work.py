@@ -20,8 +20,7 @@ def planned(**more: Any) -> Sweep:
 
 def computed_first(sweep: Sweep, version: str | None = None) -> Any:
     job = Job(sweep.study.name, sweep.table, sweep.observables, version or sweep.version)
-    contents: dict[str, Any] = {name: sweep.study.carried(source.content, sweep.axes) for name, source in sweep.sources.items()}
-    return computed(job, contents, next(sweep.cells()).values)
+    return computed(job, sweep.contents, next(sweep.cells()).values)
 
 
 def test_a_cell_is_the_rows_of_its_table() -> None:
@@ -32,10 +31,10 @@ def test_a_cell_is_the_rows_of_its_table() -> None:
 
 
 def test_what_is_refused_is_a_failure_with_its_words() -> None:
-    answer = computed_first(planned(settings={"fraction": 2.0}))
+    answer = computed_first(planned(settings={"epsilon": 1e-300, "depth": 1}, axes={"digits": [-1, 3]}))
     assert isinstance(answer, Failure)
     assert answer.kind == "ParameterError"
-    assert answer.message == "fraction is 2.0; it must be strictly between 0 and 1."
+    assert answer.message.startswith("digits is -1; it must be")
     assert "Traceback" in answer.traceback
 
 
