@@ -74,9 +74,8 @@ def gathered_remarks(table: Gathered) -> list[str]:
     left = len(table.mask) - table.finished
     if not left:
         return []
-    failed = sum(
-        table.store.has_failed(cell.key) for cell, kept in zip(table.sweep.cells(), table.mask, strict=True) if not kept
-    )
+    absent = compress(table.sweep.cells(), (not kept for kept in table.mask))
+    failed = sum(table.store.has_failed(cell.key) for cell in absent)
     missing = f"{left - failed} were not finished; the sweep computes them when it is run again" if left > failed else ""
     told = "; ".join(part for part in (f"{failed} failed" if failed else "", missing) if part)
     return [f"{left} of {len(table.mask)} cells are not in the table: {told}."]
