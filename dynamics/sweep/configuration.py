@@ -43,12 +43,17 @@ class Cell:
     ----------
     values
         Every parameter, and the name of the source.
-    key
-        Digest of all that its result depends on: parameters, the content of the source, what is kept, and the code.
+    sweep
+        Whose cell it is.
     """
 
     values: Values
-    key: str
+    sweep: Sweep
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of all that the result depends on: parameters, the content of the source, what is kept, and the code."""
+        return self.sweep.key_of(self.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +98,7 @@ class Sweep:
         """Every cell, in order, one at a time."""
         names = tuple(self.axes)
         for point in product(*self.axes.values()):
-            values = dict(zip(names, point, strict=True))
-            yield Cell(values, self._key(values))
+            yield Cell(dict(zip(names, point, strict=True)), self)
 
     def described(self) -> dict[str, Any]:
         """All that tells this sweep from another, for a store and for people."""
@@ -153,7 +157,8 @@ class Sweep:
             others = [value for value in values if not isinstance(value, int | float)]
             yield from ((name, value) for value in (*others, *({min(numbers): 0, max(numbers): 0} if numbers else ())))
 
-    def _key(self, values: Values) -> str:
+    def key_of(self, values: Values) -> str:
+        """The key of the cell with these values."""
         digest = self._prefix.copy()
         digest.update(self._source_digests.get(values.get(SOURCE), b""))
         digest.update(_json([values[name] for name in self.study.parameters]))
