@@ -44,8 +44,9 @@ def countdown(task: str) -> Iterator[Callable[[int, int, str], None]]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[beside]}"),
         TimeElapsedColumn(),
-        TextColumn("left"),
+        TextColumn("passed,"),
         TimeRemainingColumn(),
+        TextColumn("left"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=300) as bar:
         counted = bar.add_task(task, total=None, beside="")

@@ -36,7 +36,7 @@ OF_TABLES = ("table_format", "path")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Compute N cells at most, to try a sweep out.")
 @click.option("--retry-failed", is_flag=True, help="Compute also the cells that failed before.")
 @click.option("--extend", is_flag=True, help="Go on in the store of another configuration, and keep the cells that both have.")
-@click.option("--dry-run", is_flag=True, help="Only say how many cells there are and how many are missing.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be computed, or why nothing would be.")
 @click.option("--status", "inspected", metavar="DIR", help="Only say how far the sweep of a store is, and what failed.")
 @click.option(
     "--template",
@@ -61,7 +61,7 @@ def sweep(
     CONFIG is a TOML file with the command, its settings and sources, and axes: lists, ranges {from, to, step} or {from, to,
     points}, and logarithmic ranges {from, to, log_points}; --template writes one to begin with. Killed at any moment and
     started again, a sweep goes on where it stopped; several processes may share a store. A cell that fails keeps its error. The
-    exit code is 1 if one did, or after an interruption.
+    exit code is 1 if a cell has failed, now or before, or after an interruption.
 
     \b
     lindyn sweep --template simulate
@@ -70,8 +70,8 @@ def sweep(
     lindyn sweep --status results
     """
     if begun is not None:
-        refuse_others("--template", "begun")
-        click.echo(_template(begun))
+        refuse_others("--template", "begun", "path")
+        _write_template(output, begun)
         return
     output.check()
     if inspected is not None:
@@ -84,8 +84,8 @@ def sweep(
 
     planned = read_sweep(configuration)
     if dry_run:
-        refuse_others("--dry-run", "dry_run", "configuration", "folder", *OF_TABLES)
-        _tell_plan(output, planned, folder)
+        refuse_others("--dry-run", "dry_run", "configuration", "folder", "extend", *OF_TABLES)
+        _tell_plan(output, planned, folder, how["extend"])
         return
     if folder is None:
         raise click.UsageError("Name the folder that keeps the cells with --store.")
@@ -94,19 +94,26 @@ def sweep(
     _run(output, planned, folder, _engine(workers, scheduler), how)
 
 
-def _template(command: str) -> str:
+def _write_template(output: Output, command: str) -> None:
+    from dynamics.files import replaced
     from dynamics.sweep.studies import STUDIES
     from dynamics.sweep.template import template
 
     if command not in STUDIES:
-        raise click.UsageError(f"--template {command} is no command of a sweep; name one of {', '.join(STUDIES)}.")
-    return template(STUDIES[command])
+        raise click.UsageError(f"--template {command} is no command of a sweep; name one of {', '.join(STUDIES)}, in quotes.")
+    text = template(STUDIES[command])
+    if output.path is None:
+        click.echo(text)
+        return
+    with replaced(output.path) as stream:
+        stream.write(text.encode())
+    note(f"{output.path} written.")
 
 
 def _engine(workers: int | None, scheduler: str | None) -> Any:
     from dynamics.sweep.engines import cluster, processes
 
-    return partial(processes, workers=workers) if scheduler is None else partial(cluster, address=scheduler)
+    return partial(processes, workers=workers) if scheduler is None else partial(cluster, address=scheduler, tell=note)
 
 
 def _run(output: Output, planned: Sweep, folder: str, engine: Any, how: dict[str, Any]) -> None:
@@ -128,10 +135,10 @@ def _show(tally: Tally, bar: Any) -> None:
     bar(finished + tally.failed, tally.total, f"{tally.failed} failed,")
 
 
-def _tell_plan(output: Output, planned: Sweep, folder: str | None) -> None:
+def _tell_plan(output: Output, planned: Sweep, folder: str | None, extend: bool) -> None:
     from dynamics.reports.sweep import axes_remarks, plan_table
 
-    output.write(plan_table(planned, None if folder is None else _store(folder)))
+    output.write(plan_table(planned, None if folder is None else _store(folder), extend=extend))
     for line in axes_remarks(planned):
         note(line)
 
@@ -168,23 +175,26 @@ def _store(folder: str) -> Store:
 @main.command("sweep-table", short_help="What a sweep found, as one table.")
 @click.argument("folder", metavar="DIR")
 @click.option("--failed", is_flag=True, help="Give instead the cells that failed, with their errors.")
+@click.option("--remarks", is_flag=True, help="Give instead what should be known of single cells, one row a remark.")
 @output_options
-def sweep_table(output: Output, folder: str, failed: bool) -> None:
+def sweep_table(output: Output, folder: str, failed: bool, remarks: bool) -> None:
     """Gather the finished cells of the store DIR into one table, in the order of the grid.
 
-    The axes come first, then what was observed. Also while the sweep runs; cells that are missing are said.
+    The axes come first, then what was observed. Also while the sweep runs: how many cells are missing is reported.
 
     \b
     lindyn sweep-table results --format csv
     lindyn sweep-table results --failed
     """
     from dynamics.reports.sweep import gathered_remarks
-    from dynamics.sweep.gathering import failures_table, gathered
+    from dynamics.sweep.gathering import failures_table, gathered, remarks_table
 
     output.check()
     store = _store(folder)
-    if failed:
-        output.write(failures_table(store))
+    if failed and remarks:
+        raise click.UsageError("Give either --failed or --remarks, not both.")
+    if failed or remarks:
+        output.write(failures_table(store) if failed else remarks_table(store))
         return
     whole = gathered(store)
     output.write_long(whole, whole.sweep.shown)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from threading import Thread, current_thread, main_thread
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -59,21 +59,25 @@ def stop(pool: ProcessPoolExecutor) -> None:
 
 @contextmanager
 def interrupted_once() -> Iterator[None]:
-    """Let Ctrl-C raise once; what the block then does to end well is not interrupted again."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler or current_thread() is not main_thread():
+    """Let Ctrl-C, or a request of the system to end, raise once; what the block then does to end well goes on."""
+    usual: dict[signal.Signals, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    ours = [number for number, handler in usual.items() if signal.getsignal(number) is handler]
+    if signal.SIGINT not in ours or current_thread() is not main_thread():
         yield
         return
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for each in ours:
+            signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, interrupt)
+    for number in ours:
+        signal.signal(number, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number in ours:
+            signal.signal(number, usual[number])
 
 
 def submitted(pool: ProcessPoolExecutor, work: Callable[[Task], Answer], tasks: Iterable[Task]) -> list[Future[Answer]]:

@@ -52,9 +52,7 @@ def mode_simulation_remarks(runs: Sequence[ModeRun]) -> list[str]:
     first = runs[0]
     told = [f"{first.loss.name}: {first.loss.title}."]
     told += _coarse(first)
-    told += [
-        f"The run of seed {run.seed}, width {run.setup.width} diverged; lower --learning-rate." for run in runs if run.diverged
-    ]
+    told += [text for run in runs for text in _divergence(run)]
     ratios = np.array([ratio for run in runs for ratio in run.columns()["ratio"] if ratio is not None], dtype=np.float64)
     if ratios.size:
         told.append(f"Simulated over predicted times: {ratios.min():.4g} to {ratios.max():.4g}.")
@@ -62,7 +60,22 @@ def mode_simulation_remarks(runs: Sequence[ModeRun]) -> list[str]:
     told.append(f"Effective rank of the outputs at the end: {_range(ranks)}.")
     alike = [run.curves.redundancy[-1] for run in runs if np.isfinite(run.curves.redundancy[-1])]
     told += [f"Mean squared correlation of two outputs at the end: {_range(alike)}."] if alike else []
-    return [*told, *tied(first.features, first.loss.eigenvalues(first.features, first.setup), first.loss.eigenvalue)]
+    return [*told, *_ties(first)]
+
+
+def mode_cautions(run: ModeRun) -> list[str]:
+    """What should be known of one run, however many there are."""
+    return [*_coarse(run), *_divergence(run), *_ties(run)]
+
+
+def _divergence(run: ModeRun) -> list[str]:
+    if not run.diverged:
+        return []
+    return [f"The run of seed {run.seed}, width {run.setup.width} diverged; lower --learning-rate."]
+
+
+def _ties(run: ModeRun) -> list[str]:
+    return tied(run.features, run.loss.eigenvalues(run.features, run.setup), run.loss.eigenvalue)
 
 
 def _coarse(run: ModeRun) -> list[str]:

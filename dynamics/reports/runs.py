@@ -19,7 +19,8 @@ from dynamics.table import Columns, Table, anything, known
 def network_run(run: Simulation, *, time: str = "training") -> Table:
     """One row: a network after its run, over the features that are shown (`Experiment.first`).
 
-    ``predicted`` counts the features that theory has learned within the run, ``learned`` those that the run learned.
+    ``predicted`` counts the features that theory has learned by the end of the run, ``learned`` those that the run learned, and
+    ``already_reached`` those that start above their thresholds: these are in both, but in nothing that is about the order.
     ``order_correlation`` is Spearman's, over features with both times; ``pairs_in_order`` as for `pairs_in_order`;
     ``median_ratio`` of simulated over predicted times.
     """
@@ -29,16 +30,19 @@ def network_run(run: Simulation, *, time: str = "training") -> Table:
     setting = experiment.setting.columns(experiment.features[:1])
     for name in ("feature", "lambda", "rho", "sigma"):
         del setting[name]
-    curves = run.curves
+    curves, ahead = run.curves, predicted > 0.0
+    order = predicted[ahead], simulated[ahead]
+    names = [label for label, counts in zip(labels, ahead, strict=True) if counts]
     told: Columns = setting | _row(
         seed=experiment.seed,
         features=len(predicted),
         predicted=int((predicted <= experiment.horizon).sum()),
         learned=int(np.isfinite(simulated).sum()),
-        order_correlation=_spearman(predicted, simulated),
-        pairs_in_order=pairs_in_order(predicted, simulated, experiment.horizon),
-        first_feature=_first(labels, simulated),
-        predicted_first=_first(labels, predicted),
+        already_reached=int((~ahead).sum()),
+        order_correlation=_spearman(*order),
+        pairs_in_order=pairs_in_order(*order, experiment.horizon),
+        first_feature=_first(names, order[1]),
+        predicted_first=_first(names, order[0]),
         median_ratio=_median(ratio),
         end_time=float(curves.time[-1]),
         final_loss=float(curves.loss[-1]),
@@ -55,6 +59,7 @@ def mode_run(run: ModeRun) -> Table:
     """One row: the matrices of a loss after their run; columns as for `network_run` and `ModeRun.columns`."""
     predicted = np.full_like(run.time, np.nan) if run.predicted is None else run.predicted.time
     simulated = np.where(np.isnan(run.time), np.inf, run.time)
+    ahead = ~(predicted == 0.0)
     curves, end = run.curves, float(run.curves.time[-1])
     settings: Columns = {name: np.array([value]) for name, value in run.settings.items()}
     return Table(
@@ -63,7 +68,7 @@ def mode_run(run: ModeRun) -> Table:
             features=len(simulated),
             predicted=int((predicted <= end).sum()),
             learned=int(np.isfinite(simulated).sum()),
-            pairs_in_order=pairs_in_order(predicted, simulated, end),
+            pairs_in_order=pairs_in_order(predicted[ahead], simulated[ahead], end),
             median_ratio=_median(np.array([np.nan if ratio is None else ratio for ratio in run.columns()["ratio"]])),
             effective_rank=float(curves.effective_rank[-1]),
             redundancy=float(curves.redundancy[-1]),

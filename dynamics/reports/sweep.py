@@ -13,20 +13,25 @@ from dynamics.sweep.running import Tally, counted
 from dynamics.sweep.store import Store
 from dynamics.table import Table
 
+MANY = 8
+"""Values of an axis that are told, at most."""
+
 NAMED = 5
-"""Errors named in a remark, at most."""
+"""Errors, or remarks, that are told, at most."""
 
 
-def plan_table(sweep: Sweep, store: Store | None) -> Table:
-    """One row: how many cells a sweep has, and how many of them a store has."""
-    known = store is not None and store.exists()
-    return _table(counted(sweep, store) if known and store is not None else Tally(len(sweep)))
+def plan_table(sweep: Sweep, store: Store | None, *, extend: bool = False) -> Table:
+    """One row: how many cells a sweep has, and how many of them a store has; raises what a run with that store would."""
+    if store is None:
+        return _table(Tally(len(sweep)))
+    store.refuse_strange(sweep, extend=extend)
+    return _table(counted(sweep, store))
 
 
 def status_table(store: Store) -> Table:
-    """One row: how many cells are finished, failed, being computed by some process, and missing."""
+    """One row: how many cells are finished, failed and missing, and how many of the last some process has taken on."""
     sweep = sweep_in(store.about())
-    return _table(counted(sweep, store), _running(sweep, store))
+    return _table(counted(sweep, store), _taken(sweep, store))
 
 
 def tally_table(tally: Tally) -> Table:
@@ -35,10 +40,16 @@ def tally_table(tally: Tally) -> Table:
 
 
 def axes_remarks(sweep: Sweep) -> list[str]:
-    """The axes of a sweep, with how many values each has."""
-    axes = " x ".join(f"{name} ({len(sweep.axes[name])})" for name in sweep.shown) or "none"
+    """What is kept of which cells."""
     kept = ", ".join(sweep.observables) or "all observables"
-    return [f"{sweep.study.name}, one row {sweep.kept.rows}: {kept}.", f"Axes, the last fastest: {axes}."]
+    return [f"{sweep.study.name}, one row {sweep.kept.rows}: {kept}.", *(_axis(sweep, name) for name in sweep.shown)]
+
+
+def _axis(sweep: Sweep, name: str) -> str:
+    """An axis with its values, the first and last of many."""
+    values = ["none" if value is None else str(value) for value in sweep.axes[name]]
+    shown = values if len(values) <= MANY else [*values[: MANY // 2], "...", values[-1]]
+    return f"{name} ({len(values)}): {', '.join(shown)}."
 
 
 def tally_remarks(tally: Tally, store: Store, elapsed: float) -> list[str]:
@@ -51,6 +62,9 @@ def tally_remarks(tally: Tally, store: Store, elapsed: float) -> list[str]:
     finished = tally.before + tally.done + tally.elsewhere
     took = f" in {elapsed:.3g} s, {tally.seconds:.3g} s of computing" if tally.done else ""
     told.append(f"{finished} of {tally.total} cells are finished{f' ({how})' if how else ''}{took}.")
+    told += [f"{count} of {tally.done} cells: {text}" for text, count in tally.remarks.most_common(NAMED)]
+    if len(tally.remarks) > NAMED:
+        told.append(f"And {len(tally.remarks) - NAMED} more remarks; lindyn sweep-table {store.path} --remarks lists all.")
     told += failure_remarks(store)
     if finished:
         told.append(f"lindyn sweep-table {store.path} gathers them.")
@@ -58,14 +72,21 @@ def tally_remarks(tally: Tally, store: Store, elapsed: float) -> list[str]:
 
 
 def failure_remarks(store: Store) -> list[str]:
-    """What failed and why, each error once."""
+    """What failed and why, each error once with a cell that has it."""
     table = failures_table(store)
-    errors = Counter(table.columns["message"].tolist())
-    told = [f"{count} failed: {message}" for message, count in errors.most_common(NAMED)]
+    records = list(table.records())
+    errors = Counter(record["message"] for record in records)
+    told = []
+    for message, count in errors.most_common(NAMED):
+        first = next(record for record in records if record["message"] == message)
+        where = ", ".join(f"{name} {value}" for name, value in first.items() if name not in ("error", "message"))
+        told.append(f"{count} failed{f', such as {where}' if where else ''}: {message}")
     if len(errors) > NAMED:
-        told.append(f"{sum(errors.values())} failed in all, with {len(errors)} different errors.")
+        told.append(f"{len(records)} failed in all, with {len(errors)} different errors.")
     if errors:
-        told.append(f"lindyn sweep-table {store.path} --failed lists them, and --retry-failed computes them again.")
+        told.append(
+            f"lindyn sweep-table {store.path} --failed lists them; --retry-failed computes them again, once the reason is gone."
+        )
     return told
 
 
@@ -81,16 +102,16 @@ def gathered_remarks(table: Gathered) -> list[str]:
     return [f"{left} of {len(table.mask)} cells are not in the table: {told}."]
 
 
-def _running(sweep: Sweep, store: Store) -> int:
-    """Cells that some process computes at this moment."""
+def _taken(sweep: Sweep, store: Store) -> int:
+    """Cells that some process has taken on at this moment: it computes them, or will next."""
     missing = (cell.key for cell in sweep.cells() if not store.is_finished(cell.key))
     with store.claims() as claims:
         return sum(not claims.is_free(key) for key in missing)
 
 
-def _table(tally: Tally, running: int | None = None) -> Table:
+def _table(tally: Tally, taken: int | None = None) -> Table:
     finished = tally.before + tally.done + tally.elsewhere
     told = {"cells": tally.total, "finished": finished, "failed": tally.failed, "missing": tally.missing}
-    if running is not None:
-        told["running"] = running
+    if taken is not None:
+        told["taken"] = taken
     return Table({name: np.array([count]) for name, count in told.items()})

@@ -17,7 +17,7 @@ from dynamics.errors import LindynError, ParameterError, TableError
 from dynamics.files import reason
 from dynamics.sweep.axes import values_of
 from dynamics.sweep.parameters import Parameter, Value, Values, one_of, refuse_unread
-from dynamics.sweep.sources import Source, read_source
+from dynamics.sweep.sources import KINDS, Source, read_source
 from dynamics.sweep.studies import STUDIES
 from dynamics.sweep.study import Kept, Study
 from dynamics.sweep.version import code_version
@@ -30,6 +30,9 @@ SOURCE = "source"
 
 MOST_CELLS = 10_000_000
 """Cells of a grid, at most: it is counted before it is computed."""
+
+CLOSE = 0.7
+"""How alike two names are of which one is taken for a slip of the other, 0 to 1."""
 
 KEY_DIGITS = 24
 """Hexadecimal digits of a key, enough for no two cells to share one."""
@@ -215,13 +218,14 @@ def sweep_in(about: Mapping[str, Any]) -> Sweep:
 
 def sweep_of(document: Mapping[str, Any], folder: Path = Path()) -> Sweep:
     """The sweep that a parsed configuration says; parameters and errors are those of `read_sweep`."""
-    _refuse_unknown("A configuration", "key", document, SECTIONS)
+    study = STUDIES[_chosen("command", document, tuple(STUDIES))] if "command" in document else None
+    _refuse_unknown("A configuration", "key", document, SECTIONS, _where(study) if study else {})
     study = STUDIES[_chosen("command", document, tuple(STUDIES))]
     table = _chosen("table", document, tuple(study.tables), next(iter(study.tables)))
     settings, axes = (_section(document, name) for name in ("settings", "axes"))
     known = (*study.parameters, *((SOURCE,) if study.sources else ()))
     for section in (settings, axes):
-        _refuse_unknown(study.name, "parameter", section, known)
+        _refuse_unknown(study.name, "parameter", section, known, _instead(study))
     both = [name for name in axes if name in settings]
     if both:
         raise LindynError(f"{both[0]} stands in settings and in axes; leave one of them out.")
@@ -235,7 +239,7 @@ def sweep_of(document: Mapping[str, Any], folder: Path = Path()) -> Sweep:
     refuse_unread(parameters, values | given, tuple(given))
     shown = (*((SOURCE,) if len(sources) > 1 and SOURCE not in axes else ()), *axes)
     ordered = {name: (values | given)[name] for name in (*shown, *(name for name in values if name not in shown))}
-    observables = _observables(document, table, study.tables[table])
+    observables = _observables(document, table, study)
     sweep = Sweep(study, table, observables, ordered, shown, sources, code_version())
     if len(sweep) > MOST_CELLS:
         raise LindynError(
@@ -260,13 +264,14 @@ def _sources(study: Study, given: Mapping[str, Any], folder: Path) -> dict[str, 
     return sources
 
 
-def _observables(document: Mapping[str, Any], table: str, kept: Kept) -> tuple[str, ...]:
+def _observables(document: Mapping[str, Any], table: str, study: Study) -> tuple[str, ...]:
+    kept = study.tables[table]
     given = document.get("observables", [])
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
         raise ParameterError("observables", given, "a list of names of columns")
     if "observables" in document and not given:
         raise LindynError("observables is empty; name a column, or leave it out for all.")
-    _refuse_unknown(f"The table {table}", "observable", given, (*kept.columns, *kept.keys))
+    _refuse_unknown(f"The table {table}", "observable", given, (*kept.columns, *kept.keys), _tables(study))
     twice = next((name for name in given if given.count(name) > 1), None)
     if twice is not None:
         raise LindynError(f"observables has {twice} twice; leave one out.")
@@ -285,16 +290,36 @@ def _chosen(name: str, document: Mapping[str, Any], allowed: tuple[str, ...], de
     if value is None:
         raise LindynError(f"{name} is missing; it must be {one_of(allowed)}.")
     if value not in allowed:
-        raise ParameterError(name, value, one_of(allowed))
+        near = get_close_matches(str(value), allowed, n=1, cutoff=CLOSE)
+        raise ParameterError(name, value, one_of(allowed) + (f" (did you mean {near[0]}?)" if near else ""))
     return str(value)
 
 
-def _refuse_unknown(owner: str, what: str, given: Any, known: tuple[str, ...]) -> None:
+def _refuse_unknown(owner: str, what: str, given: Any, known: tuple[str, ...], elsewhere: Mapping[str, str]) -> None:
+    """Refuse names that are not known, with the place where those of ``elsewhere`` belong."""
     for name in given:
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}."
-            raise LindynError(f"{owner} has no {what} {name}; {hint}")
+        if name in known:
+            continue
+        near = get_close_matches(str(name), known, n=1, cutoff=CLOSE)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}."
+        raise LindynError(f"{owner} has no {what} {name}; {elsewhere.get(name, hint)}")
+
+
+def _where(study: Study) -> dict[str, str]:
+    """Where keys belong that stand beside the sections."""
+    return dict.fromkeys(study.parameters, "parameters stand under [settings] or [axes].")
+
+
+def _instead(study: Study) -> dict[str, str]:
+    """What to write in place of options of the command line that are no parameters."""
+    of_source = dict.fromkeys(KINDS["x"], "it says what a source is: put it into [sources.NAME], one for each value.")
+    options = {"time": "did you mean time_convention?", "runs": "give an axis seed.", "name": "did you mean loss?"}
+    return (of_source if study.sources else {}) | options
+
+
+def _tables(study: Study) -> dict[str, str]:
+    """In which table observables are."""
+    return {column: f"it is in the table {name}." for name, kept in study.tables.items() for column in kept.columns}
 
 
 def _json(value: object) -> bytes:

@@ -13,17 +13,21 @@ from typing import Any, Protocol
 from dynamics.checks import whole_number
 from dynamics.errors import LindynError
 from dynamics.sweep.parameters import Values
+from dynamics.sweep.version import code_version
 from dynamics.sweep.work import Answer, Job, computed
 from dynamics.workers import cores, started, stop, submitted
 
-AHEAD = 8
-"""Cells handed out for each process, so that none waits while this process is busy."""
+AHEAD = 2
+"""Cells handed out for each process, so that none waits for the next; no more, as others may share the store."""
 
 ON_CLUSTER = 256
 """Cells handed out on a cluster, whose workers come and go."""
 
 PATIENCE = 10
 """Seconds until a scheduler counts as not there."""
+
+
+GONE = "The scheduler went away; start it again, and the same command goes on from here."
 
 
 class EngineError(RuntimeError):
@@ -102,7 +106,9 @@ class Processes:
             self._pool.shutdown()
 
     def _started(self) -> ProcessPoolExecutor:
-        return started(self._count, _share, self._shared)
+        pool = started(self._count, _share, self._shared)
+        submitted(pool, _nothing, range(self._count))  # which starts them now
+        return pool
 
 
 @contextmanager
@@ -125,6 +131,10 @@ def processes(job: Job, contents: Mapping[str, Any], workers: int | None = None)
 
 _SHARED: dict[str, Any] = {}
 """Of a process: the job, and what its cells are computed on."""
+
+
+def _nothing(number: int) -> None:
+    """No work."""
 
 
 def _share(shared: bytes) -> None:
@@ -161,7 +171,7 @@ class Cluster:
         except KilledWorker:
             raise ProcessLostError from None
         except (CancelledError, OSError):
-            raise EngineError("The scheduler went away; start it again, and the same command goes on from here.") from None
+            raise EngineError(GONE) from None
         return answer
 
     def renew(self) -> None:
@@ -169,8 +179,12 @@ class Cluster:
 
 
 @contextmanager
-def cluster(job: Job, contents: Mapping[str, Any], address: str) -> Iterator[Cluster]:
+def cluster(
+    job: Job, contents: Mapping[str, Any], address: str, tell: Callable[[str], None] = lambda text: None
+) -> Iterator[Cluster]:
     """The cluster of a scheduler; what it has not finished is taken back from it at the end of the block.
+
+    ``tell`` is called with what a user should know while the cells are computed.
 
     Raises
     ------
@@ -187,7 +201,8 @@ def cluster(job: Job, contents: Mapping[str, Any], address: str) -> Iterator[Clu
         ) from None
     _require_address(address)
     with _quiet(), _connected(Client, address) as client:
-        _require_version(client, job.version)
+        if not _versions_agree(client, job.version):
+            tell(f"The scheduler at {address} has no workers yet; start one with dask worker {address}.")
         yield Cluster(client, job, contents)
 
 
@@ -227,18 +242,17 @@ def _require_address(address: str) -> None:
         raise LindynError(f"{address} is no address of a scheduler; give one like tcp://127.0.0.1:8786.")
 
 
-def _require_version(client: Any, version: str) -> None:
-    """Ask the workers that are there."""
-    from dynamics.sweep.version import code_version
-
+def _versions_agree(client: Any, version: str) -> bool:
+    """Ask the workers that are there; False where there are none."""
     try:
         found = client.run(code_version, on_error="return")
     except OSError:
-        raise EngineError("The scheduler went away; start it again, and the same command goes on from here.") from None
+        raise EngineError(GONE) from None
     for worker, told in found.items():
         if told != version:
             have = f"runs {told}" if isinstance(told, str) else f"cannot run lindyn ({told})"
             raise EngineError(f"The worker at {worker} {have}, and this is {version}; install the same there.")
+    return bool(found)
 
 
 def _unpacked(contents: bytes) -> Mapping[str, Any]:

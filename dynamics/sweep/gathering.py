@@ -139,6 +139,19 @@ def failures_table(store: Store) -> Table:
     return Table(told)
 
 
+def remarks_table(store: Store) -> Table:
+    """What a reader should know of each finished cell, one row a remark: its axes and the sentence."""
+    sweep = sweep_in(store.about())
+    told = [
+        (cell, text)
+        for cell in sweep.cells()
+        if store.is_finished(cell.key)
+        for text in store.resolved(cell.key).get("remarks", [])
+    ]
+    columns = {name: anything([cell.values[name] for cell, _ in told]) for name in sweep.shown}
+    return Table(columns | {"remark": anything([text for _, text in told])})
+
+
 def _read(store: Store, cell: Cell) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -51,6 +51,12 @@ def _phases(nothing: None, values: Values) -> Work:
     return lambda: phases_table([model], contrast, counts=values["counts"], positions=values["positions"])
 
 
+def _phases_remarks(table: Table, values: Values) -> list[str]:
+    from dynamics.reports.attention import phases_remarks
+
+    return phases_remarks(table)
+
+
 ATTENTION_PHASES = Study(
     "attention phases",
     _phases,
@@ -70,8 +76,13 @@ ATTENTION_PHASES = Study(
         )
     },
     "patches = {from = 1e4, to = 1e8, log_points = 3}",
+    remarks=_phases_remarks,
     needed={"kappa_c": "0.9", "kappa_s": "0.4"},
 )
+
+
+def _attention_remarks(run: Any, values: Values) -> list[str]:
+    return ["A run diverged; lower learning_rate."] if run.diverged else []
 
 
 def _attention(nothing: None, values: Values) -> Work:
@@ -106,15 +117,15 @@ ATTENTION_SIMULATE = Study(
     {"objective": word("mae", "cl")}
     | IMAGES
     | {
-        "temperature": number(0.5, read_with=OF_CONTRAST),
-        "weight_decay": number(0.0, read_with=OF_CONTRAST),
-        "query": word("full", "position", read_with=OF_CONTRAST),
+        "temperature": number(0.5, read_with=(OF_CONTRAST,)),
+        "weight_decay": number(0.0, read_with=(OF_CONTRAST,)),
+        "query": word("full", "position", read_with=(OF_CONTRAST,)),
         "shared_partition": mark(False),
         "steps": whole(None),
         "batch": whole(None),
         "learning_rate": number(None),
         "optimiser": word("plain", "momentum", "adam"),
-        "momentum": number(0.9, read_with=("optimiser", ("momentum",))),
+        "momentum": number(0.9, read_with=(("optimiser", ("momentum",)),)),
         "seed": whole(0),
         "looks": whole(60),
     },
@@ -141,5 +152,6 @@ ATTENTION_SIMULATE = Study(
         ),
     },
     "seed = {from = 0, to = 3}",
+    remarks=_attention_remarks,
     needed={"patches": "36.0", "global_size": "16.0", "local_size": "5.0", "steps": "50"},
 )

@@ -17,12 +17,12 @@ LOSSES = (
 )
 SETUP = {
     "width": whole(16),
-    "beta": number(1.0, read_with=("loss", ("barlow-twins", "penalised", "normalised"))),
-    "kernel": word("cross-view", "view-mean", "whitened", read_with=("loss", ("barlow-twins",))),
+    "beta": number(1.0, read_with=(("loss", ("barlow-twins", "penalised", "normalised")),)),
+    "kernel": word("cross-view", "view-mean", "whitened", read_with=(("loss", ("barlow-twins",)),)),
     "views": whole(2),
-    "invariance": word("pairs", "views", "averaging", read_with=("loss", ("penalised", "normalised"))),
-    "weight_decay": number(0.0, read_with=("loss", ("byol", "direct-copy"))),
-    "teacher_rate": number(None, read_with=("loss", ("byol",))),
+    "invariance": word("pairs", "views", "averaging", read_with=(("loss", ("penalised", "normalised")),)),
+    "weight_decay": number(0.0, read_with=(("loss", ("byol", "direct-copy")),)),
+    "teacher_rate": number(None, read_with=(("loss", ("byol",)),)),
 }
 SETUP_SETTINGS = ("loss", *SETUP)
 
@@ -40,6 +40,18 @@ def _modes(features: Any, values: Values) -> Work:
 
     loss, setup = _loss_and_setup(values)
     return lambda: critical_modes(loss, features, epsilon=values["epsilon"], fraction=values["fraction"], setup=setup)
+
+
+def _law_remarks(result: Any, values: Values) -> list[str]:
+    from dynamics.reports.multiview import mode_remarks
+
+    return mode_remarks(result.features, [result])
+
+
+def _matrix_remarks(run: Any, values: Values) -> list[str]:
+    from dynamics.reports.mode_simulation import mode_cautions
+
+    return mode_cautions(run)
 
 
 def _carried_modes(content: Any, axes: Mapping[str, Sequence[Value]]) -> Any:
@@ -67,6 +79,7 @@ MULTIVIEW_CRITICAL_TIME = Study(
     },
     "beta = {from = 0.01, to = 1.0, log_points = 3}",
     ("Features", "Data", "AugmentationGraph"),
+    remarks=_law_remarks,
     carried=_carried_modes,
 )
 
@@ -133,5 +146,6 @@ MULTIVIEW_SIMULATE = Study(
     },
     "seed = {from = 0, to = 3}",
     ("Features", "Data", "AugmentationGraph"),
+    remarks=_matrix_remarks,
     carried=_carried_views,
 )

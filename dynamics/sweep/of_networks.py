@@ -25,9 +25,9 @@ REGIME = {
 }
 DESCENT = {
     "learning_rate": number(None),
-    "optimiser": word("plain", "momentum", "adam", read_with=("learning_rate", ())),
-    "momentum": number(0.9, read_with=("optimiser", ("momentum",))),
-    "batch": whole(None, read_with=("learning_rate", ())),
+    "optimiser": word("plain", "momentum", "adam", read_with=(("learning_rate", ()),)),
+    "momentum": number(0.9, read_with=(("optimiser", ("momentum",)),)),
+    "batch": whole(None, read_with=(("learning_rate", ()),)),
 }
 CONVENTION = {"time_convention": word("training", "paper")}
 
@@ -76,6 +76,17 @@ def _carried_population(content: Any, axes: Mapping[str, Sequence[Value]]) -> An
     return population if any(size is not None for size in axes["batch"]) else population.without_rows()
 
 
+def _run_remarks(run: Any, values: Values) -> list[str]:
+    remarks: list[str] = run.remarks()
+    return remarks
+
+
+def _status_remarks(table: Table, values: Values) -> list[str]:
+    from dynamics.status import remarks
+
+    return remarks(table.columns["status"])
+
+
 def _summary(run: Any, values: Values) -> Table:
     from dynamics.reports.runs import steps_columns
     from dynamics.reports.simulation import summary_table
@@ -100,7 +111,10 @@ SIMULATE = Study(
     "simulate",
     _trained,
     SETTING
-    | {"start": word("balanced", "orthogonal", "haar", "gaussian"), "seed": whole(0)}
+    | {
+        "start": word("balanced", "orthogonal", "haar", "gaussian"),
+        "seed": whole(0, read_with=(("start", ("orthogonal", "haar", "gaussian")), ("batch", ()))),
+    }
     | DESCENT
     | REGIME
     | {"stop_gradient": mark(True), "until": number(None), "first": whole(None), "points": whole(200)}
@@ -121,8 +135,16 @@ SIMULATE = Study(
             "a run",
             (),
             (
-                *(*SETUP_COLUMNS, "seed", "features", "predicted", "learned", "order_correlation", "pairs_in_order"),
-                *("first_feature", "predicted_first", "median_ratio", "end_time", "final_loss", "off_diagonal"),
+                *(*SETUP_COLUMNS, "seed", "features", "predicted", "learned", "already_reached", "order_correlation"),
+                *(
+                    "pairs_in_order",
+                    "first_feature",
+                    "predicted_first",
+                    "median_ratio",
+                    "end_time",
+                    "final_loss",
+                    "off_diagonal",
+                ),
                 *("polar_off_diagonal", "imbalance", "outcome", *DESCENT_COLUMNS, *REGIME_COLUMNS, "time_convention"),
             ),
         ),
@@ -139,6 +161,7 @@ SIMULATE = Study(
     },
     "depth = {from = 1, to = 3}",
     ("Features", "Data"),
+    remarks=_run_remarks,
     carried=_carried_population,
 )
 
@@ -187,6 +210,7 @@ CRITICAL_TIME = Study(
     },
     "depth = {from = 1, to = 3}",
     ("Features", "Data"),
+    remarks=_status_remarks,
     carried=_carried_features,
 )
 
@@ -218,5 +242,6 @@ TRAJECTORY = Study(
     },
     "depth = {from = 1, to = 3}",
     ("Features", "Data"),
+    remarks=_status_remarks,
     carried=_carried_features,
 )

@@ -10,6 +10,7 @@ from typing import Any
 from dynamics.errors import LindynError, ParameterError
 
 Value = bool | int | float | str | None
+Condition = tuple[str, tuple[Value, ...]]
 Values = Mapping[str, Any]
 """Every parameter of a cell by its name."""
 
@@ -32,13 +33,13 @@ class Parameter:
     choices
         The texts that are allowed; empty for any.
     read_with
-        Another parameter and its values with which alone this one is read; without values, any but None.
+        Other parameters and their values, with one of which alone this one is read; without values, any but None.
     """
 
     kind: type
     default: Value = None
     choices: tuple[str, ...] = ()
-    read_with: tuple[str, tuple[Value, ...]] | None = None
+    read_with: tuple[Condition, ...] = ()
 
     def read(self, name: str, value: object) -> Value:
         """A value of the configuration as one of this parameter; raises a `ParameterError` where it is none."""
@@ -59,10 +60,9 @@ class Parameter:
 
     def is_read(self, axes: Mapping[str, Sequence[Value]]) -> bool:
         """Whether some combination of the values reads it."""
-        if self.read_with is None:
-            return True
-        other, values = self.read_with
-        return any(value in values if values else value is not None for value in axes[other])
+        return not self.read_with or any(
+            value in values if values else value is not None for other, values in self.read_with for value in axes[other]
+        )
 
 
 def one_of(choices: Sequence[str]) -> str:
@@ -74,11 +74,12 @@ def refuse_unread(parameters: Mapping[str, Parameter], axes: Mapping[str, Sequen
     """Refuse parameters that someone gave and no cell would read."""
     for name in given:
         parameter = parameters[name]
-        if parameter.read_with is None or parameter.is_read(axes):
+        if parameter.is_read(axes):
             continue
-        other, values = parameter.read_with
-        wanted = " or ".join(map(_written, values)) if values else "a value"
-        raise LindynError(f"{name} is read by no cell: it goes with {other} = {wanted}; set that, or leave {name} out.")
+        wanted = ", or ".join(
+            f"{other} = {' or '.join(map(_written, values)) if values else 'a value'}" for other, values in parameter.read_with
+        )
+        raise LindynError(f"{name} is read by no cell: it goes with {wanted}; set that, or leave {name} out.")
 
 
 def _written(value: object) -> str:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
 
 from dynamics.sweep.claims import Claims
 from dynamics.sweep.configuration import Cell, Sweep
-from dynamics.sweep.engines import Engine, ProcessLostError, Promise
+from dynamics.sweep.engines import Engine, EngineError, ProcessLostError, Promise
 from dynamics.sweep.store import Failure, Store
-from dynamics.sweep.work import Answer, Job, Rows
+from dynamics.sweep.work import Answer, Job, Rows, Stranger
 from dynamics.tables import require_parquet
 from dynamics.workers import interrupted_once
 
 WAIT = 0.5
 """Seconds between two looks at cells that another process computes."""
+
+MOST_REMARKS = 100
+"""Remarks that are told apart."""
+
+NUMBER = re.compile(r"\d[\w.+-]*")
 
 LOST = Failure(
     "ProcessLostError",
@@ -43,7 +50,9 @@ class Tally:
     seconds
         Computing time of the cells that were finished now, over all processes.
     interrupted
-        Whether Ctrl-C ended it.
+        Whether Ctrl-C or a request of the system ended it.
+    remarks
+        What a reader should know of cells that were finished now, each once with its number of cells.
     """
 
     total: int
@@ -53,6 +62,7 @@ class Tally:
     elsewhere: int = 0
     seconds: float = 0.0
     interrupted: bool = False
+    remarks: Counter[str] = field(default_factory=Counter)
 
     @property
     def missing(self) -> int:
@@ -111,6 +121,7 @@ def run_sweep(
     with interrupted_once():
         try:
             with store.claims() as claims, engine(job, sweep.contents) as computing:
+                store.prepare()  # while processes start
                 _Run(sweep, store, claims, computing, tally, watch, limit).to_the_end(retry_failed)
         except KeyboardInterrupt:
             tally.interrupted = True
@@ -145,6 +156,7 @@ class _Run:
         self.answered: SimpleQueue[int] = SimpleQueue()
         self.suspects: list[Cell] = []
         self.given = 0
+        self.told: dict[str, str] = {}
 
     def to_the_end(self, retry_failed: bool) -> None:
         """Until every cell is finished or failed, here or in another process."""
@@ -208,14 +220,27 @@ class _Run:
     def _keep(self, cell: Cell, answer: Answer) -> None:
         resolved = self.sweep.resolved(cell)
         if isinstance(answer, Rows):
-            self.store.keep(cell.key, answer.table, resolved | {"seconds": answer.seconds})
+            self.store.keep(cell.key, answer.table, resolved | {"seconds": answer.seconds, "remarks": answer.remarks})
             self.tally.done += 1
             self.tally.seconds += answer.seconds
+            self._remember(answer.remarks)
+        elif isinstance(answer, Stranger):
+            raise EngineError(
+                f"A process runs {answer.version}, and this is {self.sweep.version}; install the same everywhere and repeat the"
+                " command."
+            )
         else:
             self.store.keep_failure(cell.key, answer, resolved)
             self.tally.failed += 1
         self.claims.release(cell.key)
         self.watch(self.tally)
+
+    def _remember(self, remarks: tuple[str, ...]) -> None:
+        """Count remarks that differ in their numbers as one, by the first of them."""
+        for text in remarks:
+            known = self.told.setdefault(NUMBER.sub("#", text), text) if len(self.told) < MOST_REMARKS else None
+            if known is not None:
+                self.tally.remarks[known] += 1
 
     def _count_others(self) -> None:
         """See what other processes have done."""

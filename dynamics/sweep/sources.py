@@ -35,6 +35,9 @@ OPTIONS = {
 }
 """What keys of data may be."""
 
+CALLED = {"keep": "mask", "lam": "lambda"}
+"""Keys that are not called like the library's parameter."""
+
 FILES = ("features", "x", "y", "graph")
 """Keys that name a file, looked for beside the configuration."""
 
@@ -79,7 +82,7 @@ def read_source(name: str, given: object, folder: Path) -> Source:
     try:
         return Source(described, _READERS[kind](dict(given) | paths))
     except LindynError as error:
-        text = str(error)
+        text = error.sentence(CALLED.get(error.name, error.name)) if isinstance(error, ParameterError) else str(error)
         raise LindynError(f"The source {name} is refused: {text.replace('--', '')}") from None
 
 
@@ -124,7 +127,7 @@ _LIBRARY = {"lambda": "lam"}
 
 def _list(name: str, value: object) -> list[Any]:
     if not isinstance(value, list):
-        raise ParameterError(name, value, "a list with one entry a feature")
+        raise ParameterError(name, value, "a list")
     return value
 
 

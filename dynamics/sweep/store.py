@@ -71,34 +71,51 @@ class Store:
         Raises
         ------
         StoreError
-            If the folder holds something else, or the store of another sweep, unless ``extend`` passes it on.
+            If the folder holds something else, or the store of another sweep, as for `refuse_strange`.
         WriteError
             If it cannot be made.
         """
+        self.refuse_strange(sweep, extend=extend)
         text = json.dumps(sweep.described(), indent=1, ensure_ascii=False)
-        if self.path.exists() and not self.path.is_dir():
-            raise StoreError(f"{self.path} is a file; name a folder with --store.")
         with self._writing():
-            (self.path / CELLS).parent.mkdir(parents=True, exist_ok=True)
-            strange = next((entry.name for entry in self.path.iterdir() if not self._is_own(entry.name)), None)
-            if strange is not None and not self.exists():
-                raise StoreError(f"{self.path} holds {strange} and is no store of a sweep; name a new folder with --store.")
             for name in (CELLS, FAILED):
-                (self.path / name).mkdir(exist_ok=True)
+                (self.path / name).mkdir(parents=True, exist_ok=True)
             if not self.exists():
                 self._begin(text)
-        about = self.about()
-        if about != json.loads(text):
-            if about["version"] != sweep.version:
-                raise StoreError(
-                    f"{self.path} was made by {about['version']}, and this is {sweep.version}: cells of both do not go into"
-                    " one table; use that version, or name a new folder with --store."
-                )
-            if not extend:
-                raise StoreError(self._difference(about, sweep.described()))
+        self.refuse_strange(sweep, extend=extend)  # another process may have made it just now
+        if self.about() != json.loads(text):
             with self._writing(), replaced(self.path / ABOUT) as stream:
                 stream.write(text.encode())
         return self
+
+    def refuse_strange(self, sweep: Sweep, *, extend: bool = False) -> None:
+        """Raise a `StoreError` unless this is no store yet, or the store of this sweep, which ``extend`` lets another have.
+
+        A store of another version stays its own.
+        """
+        if self.path.exists() and not self.path.is_dir():
+            raise StoreError(f"{self.path} is a file; name a folder with --store.")
+        if not self.exists():
+            try:
+                strange = next((entry.name for entry in self.path.iterdir() if not self._is_own(entry.name)), None)
+            except OSError:
+                return
+            if strange is not None:
+                raise StoreError(f"{self.path} holds {strange} and is no store of a sweep; name a new folder with --store.")
+            return
+        about, asked = self.about(), json.loads(json.dumps(sweep.described()))
+        if about["version"] != sweep.version:
+            raise StoreError(
+                f"{self.path} was made by {about['version']}, and this is {sweep.version}: cells of both do not go into one"
+                " table; use that version, or name a new folder with --store. lindyn sweep-table still gathers what is there."
+            )
+        if about != asked and not extend:
+            differing = [name for name in ("command", "table", "observables", "axes", "sources") if about[name] != asked[name]]
+            kept = sum(self.is_finished(cell.key) for cell in sweep.cells())
+            raise StoreError(
+                f"{self.path} was made by another configuration (it differs in {', '.join(differing) or 'axes'}); name a new"
+                f" folder with --store, or add --extend to go on in this one, which has {kept} of the {len(sweep)} cells."
+            )
 
     def exists(self) -> bool:
         """Whether the folder is a store."""
@@ -130,6 +147,13 @@ class Store:
     def has_failed(self, key: str) -> bool:
         """Whether a cell was tried and failed."""
         return os.path.exists(f"{self.path}/{FAILED}/{key}.json")
+
+    def prepare(self) -> None:
+        """Load what the first cell would wait for."""
+        import pyarrow as pa
+        import pyarrow.parquet
+
+        pa.array([0.0])
 
     def keep(self, key: str, table: Table, resolved: Mapping[str, Any]) -> None:
         """Add a finished cell, whole or not at all."""
@@ -166,6 +190,11 @@ class Store:
     def failure(self, key: str) -> Failure:
         """Why a cell failed."""
         return Failure(**json.loads(self._failed(key).read_text(encoding="utf-8"))["error"])
+
+    def resolved(self, key: str) -> dict[str, Any]:
+        """All that a finished cell depends on, how long it took and what is to be known of it."""
+        found: dict[str, Any] = json.loads((self._place(key) / RESOLVED).read_text(encoding="utf-8"))
+        return found
 
     def table(self, key: str) -> Path:
         """The file of the rows of a finished cell."""
@@ -205,10 +234,3 @@ class Store:
             raise WriteError(f"{self.path} cannot be written: {reason(error)}; {stays}.") from None
         except TableError as error:
             raise WriteError(str(error)) from None
-
-    def _difference(self, about: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-        differing = [name for name in ("command", "table", "observables", "axes", "sources") if about[name] != asked[name]]
-        return (
-            f"{self.path} was made by another configuration (it differs in {', '.join(differing) or 'axes'}); name a new folder"
-            " with --store, or add --extend to go on in this one and keep the cells that both have."
-        )

@@ -52,6 +52,8 @@ class Study:
         An axis, for a configuration to begin with.
     needed
         Settings that it needs, with values for such a configuration.
+    remarks
+        From a result and the parameters to what a reader should know beside the numbers; one sentence each.
     carried
         From the content of a source and all axes to what is sent to where cells are computed.
     """
@@ -63,6 +65,7 @@ class Study:
     example: str
     sources: tuple[str, ...] = ()
     needed: Mapping[str, str] = field(default_factory=dict)
+    remarks: Callable[[Any, Values], list[str]] = lambda result, values: []
     carried: Callable[[Any, Mapping[str, Sequence[Value]]], Any] = lambda content, axes: content
 
 

@@ -14,7 +14,7 @@ SOURCE = """\
 [sources.mine]
 lambda = [1.0, 0.8]
 rho = [0.6, 0.9]
-# or: features = "FILE"; or: x = "FILE" and mask = 0.5, lag = 1 or y = "FILE"
+# or: features = "FILE"; or: x = "FILE" and mask = 0.5, lag = 1 or y = "FILE"; for multiview also: graph = "FILE"
 """
 
 
@@ -48,8 +48,7 @@ def _setting(study: Study, name: str, parameter: Parameter) -> str:
     written = f'"{default}"' if isinstance(default, str) else str(default).lower()
     line = f"{name} = {written}"
     asked = [f"one of {', '.join(parameter.choices)}"] if parameter.choices else []
-    if parameter.read_with is not None:
-        other, values = parameter.read_with
+    for other, values in parameter.read_with:
         asked.append(f"with {other} = {' or '.join(map(str, values)) if values else 'a value'}")
     needed = study.needed.get(name)
     return f"{name} = {needed}" if needed else f"# {line}{'  # ' + '; '.join(asked) if asked else ''}"

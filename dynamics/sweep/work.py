@@ -31,13 +31,21 @@ class Job:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a cell, and the seconds that they took."""
+    """The rows of a cell, the seconds that they took, and what a reader should know beside them."""
 
     table: Table
     seconds: float
+    remarks: tuple[str, ...] = ()
 
 
-Answer = Rows | Failure
+@dataclass(frozen=True)
+class Stranger:
+    """A process of another version of the code, which computes nothing."""
+
+    version: str
+
+
+Answer = Rows | Failure | Stranger
 
 
 def computed(job: Job, contents: Mapping[str, Any], values: Values) -> Answer:
@@ -45,15 +53,16 @@ def computed(job: Job, contents: Mapping[str, Any], values: Values) -> Answer:
     begun = time.perf_counter()
     try:
         if job.version != code_version():
-            raise LindynError(f"This process runs {code_version()}, and the sweep {job.version}; install the same everywhere.")
+            return Stranger(code_version())
         _one_thread()
         study = STUDIES[job.study]
         kept = study.tables[job.table]
         result = study.prepared(contents.get(values.get(SOURCE, "")), values)()
         table = selected(kept.of(result, values), kept, job.observables)
+        remarks = tuple(text.replace("--", "") for text in study.remarks(result, values))  # parameters, not options
     except Exception as error:
         return Failure(type(error).__name__, str(error), traceback.format_exc())
-    return Rows(table, time.perf_counter() - begun)
+    return Rows(table, time.perf_counter() - begun, remarks)
 
 
 def selected(table: Table, kept: Kept, observables: tuple[str, ...]) -> Table:

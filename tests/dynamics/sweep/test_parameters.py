@@ -10,8 +10,8 @@ from dynamics.sweep.parameters import Parameter, refuse_unread
 OPTIONAL = Parameter(float, None)
 LEARNING = {
     "learning_rate": Parameter(float, None),
-    "optimiser": Parameter(str, "plain", ("plain", "momentum"), ("learning_rate", ())),
-    "momentum": Parameter(float, 0.9, read_with=("optimiser", ("momentum",))),
+    "optimiser": Parameter(str, "plain", ("plain", "momentum"), (("learning_rate", ()),)),
+    "momentum": Parameter(float, 0.9, read_with=(("optimiser", ("momentum",)),)),
 }
 
 
@@ -65,6 +65,14 @@ def test_a_parameter_that_no_cell_reads_is_refused() -> None:
     axes = {"learning_rate": (None,), "optimiser": ("momentum",), "momentum": (0.9,)}
     with pytest.raises(LindynError, match="optimiser is read by no cell: it goes with learning_rate = a value"):
         refuse_unread(LEARNING, axes, ["optimiser"])
+
+
+def test_one_of_several_conditions_is_enough() -> None:
+    seed = {"seed": Parameter(int, 0, read_with=(("start", ("gaussian",)), ("batch", ())))}
+    for start, batch in (("gaussian", None), ("balanced", 4)):
+        refuse_unread(seed, {"start": (start,), "batch": (batch,), "seed": (0, 1)}, ["seed"])
+    with pytest.raises(LindynError, match='it goes with start = "gaussian", or batch = a value; set that'):
+        refuse_unread(seed, {"start": ("balanced",), "batch": (None,), "seed": (0, 1)}, ["seed"])
 
 
 def test_a_parameter_that_some_cell_reads_is_taken() -> None:

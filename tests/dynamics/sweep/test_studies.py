@@ -76,8 +76,7 @@ def test_defaults_are_values_that_their_parameters_take(command: str) -> None:
     for name, parameter in STUDIES[command].parameters.items():
         if parameter.default is not None:
             assert parameter.read(name, parameter.default) == parameter.default
-        if parameter.read_with is not None:
-            assert parameter.read_with[0] in STUDIES[command].parameters
+        assert {other for other, _ in parameter.read_with} <= set(STUDIES[command].parameters)
 
 
 def test_no_parameter_is_called_like_another_column_of_its_tables() -> None:
