@@ -229,7 +229,8 @@ def features(
 
     X and Y are arrays with one row a sample (.npy, .npz or .npz:KEY, CSV, TSV, Parquet); row i of Y is the other view of row i
     of X. --mask and --lag make both views from X: random masks, averaged over exactly, or consecutive rows of a time series.
-    An .npy file may be larger than memory. The settings of an objective are used for the ranks of --bootstrap only.
+    An .npy file may be larger than memory, and so may folders: Zarr arrays (FOLDER.zarr:KEY of a group) and sets of Parquet
+    files, in the order of their names. The settings of an objective are used for the ranks of --bootstrap only.
 
     \b
     lindyn features pixels.npy --mask 0.5 --output features.csv

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynamics.sweep.configuration import Sweep, sweep_in
 from dynamics.sweep.gathering import Gathered, failures_table
-from dynamics.sweep.running import Tally, counted
+from dynamics.sweep.running import NUMBER, Tally, counted
 from dynamics.sweep.store import Store
 from dynamics.table import Table
 
@@ -62,7 +62,9 @@ def tally_remarks(tally: Tally, store: Store, elapsed: float) -> list[str]:
     finished = tally.before + tally.done + tally.elsewhere
     took = f" in {elapsed:.3g} s, {tally.seconds:.3g} s of computing" if tally.done else ""
     told.append(f"{finished} of {tally.total} cells are finished{f' ({how})' if how else ''}{took}.")
-    told += [f"{count} of {tally.done} cells: {text}" for text, count in tally.remarks.most_common(NAMED)]
+    for text, count in tally.remarks.most_common(NAMED):
+        differ = ", with numbers of the first" if count > 1 and NUMBER.search(text) else ""
+        told.append(f"{count} of {tally.done} cells{differ}: {text}")
     if len(tally.remarks) > NAMED:
         told.append(f"And {len(tally.remarks) - NAMED} more remarks; lindyn sweep-table {store.path} --remarks lists all.")
     told += failure_remarks(store)
