@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import compress, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -153,29 +154,29 @@ def remarks_table(store: Store) -> Table:
 
 
 def _read(store: Store, cell: Cell) -> pa.Table:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(store.table(cell.key)) as file:
-            return file.read()
-    except (pa.ArrowException, OSError):
-        raise _damaged(store, cell) from None
+    with _of_cell(store, cell), pq.ParquetFile(store.table(cell.key)) as file:
+        return file.read()
 
 
 def _metadata(store: Store, cell: Cell) -> Any:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with _of_cell(store, cell):
         return pq.read_metadata(store.table(cell.key))
+
+
+@contextmanager
+def _of_cell(store: Store, cell: Cell) -> Iterator[None]:
+    """Turn what cannot be read into a `StoreError` that says what to remove."""
+    import pyarrow as pa
+
+    try:
+        yield
     except (pa.ArrowException, OSError):
-        raise _damaged(store, cell) from None
-
-
-def _damaged(store: Store, cell: Cell) -> StoreError:
-    folder = store.table(cell.key).parent
-    return StoreError(f"{folder} is damaged; remove it and run the sweep again, which computes that cell anew.")
+        folder = store.table(cell.key).parent
+        raise StoreError(f"{folder} is damaged; remove it and run the sweep again, which computes that cell anew.") from None
 
 
 def _type(values: tuple[Value, ...]) -> Any:

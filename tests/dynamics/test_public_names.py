@@ -75,10 +75,11 @@ def test_importing_the_library_imports_nothing_heavy() -> None:
     """Every module of the critical-time path: neither SymPy nor matplotlib nor pandas nor SciPy, and flint only when asked."""
     modules = (
         *("critical_time", "trajectory", "learning_order", "certificate", "views", "feature_basis", "tables", "matrices"),
-        *("simulation", "ensemble", "reduced", "regime", "workers"),
+        *("simulation", "ensemble", "reduced", "regime", "workers", "sweep", "large"),
     )
     imports = "; ".join(f"import dynamics.{module}" for module in modules)
-    heavy = "{'sympy', 'matplotlib', 'pandas', 'scipy', 'flint'} & set(sys.modules)"
+    names = "'sympy', 'matplotlib', 'pandas', 'scipy', 'flint', 'dask', 'distributed', 'pyarrow', 'zarr'"
+    heavy = f"{{{names}}} & set(sys.modules)"
     shown = subprocess.run(
         [sys.executable, "-c", f"import sys; {imports}; print({heavy})"], capture_output=True, text=True, check=True
     )
@@ -86,7 +87,7 @@ def test_importing_the_library_imports_nothing_heavy() -> None:
 
 
 def test_dynamics_imports_no_room_above_it() -> None:
-    modules = ("critical_time", "reports.critical_time", "reports.order", "reports.features", "reports.simulation", "sources")
+    modules = ("critical_time", "reports.critical_time", "reports.order", "reports.features", "reports.simulation", "reports.sweep", "sources")
     imports = "; ".join(f"import dynamics.{module}" for module in modules)
     above = "{'derivations', 'figures', 'cli'} & set(sys.modules)"
     shown = subprocess.run(
