@@ -70,7 +70,6 @@ def sweep(
     lindyn sweep --status results
     """
     if begun is not None:
-        refuse_others("--template", "begun", "path")
         _write_template(output, begun)
         return
     output.check()
@@ -101,6 +100,7 @@ def _write_template(output: Output, command: str) -> None:
 
     if command not in STUDIES:
         raise click.UsageError(f"--template {command} is no command of a sweep; name one of {', '.join(STUDIES)}, in quotes.")
+    refuse_others("--template", "begun", "path")
     text = template(STUDIES[command])
     if output.path is None:
         click.echo(text)

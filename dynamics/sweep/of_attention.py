@@ -33,7 +33,7 @@ def _images(values: Values) -> Any:
     sizes, exponents = ([values[name] for name in names] for names in (("global_size", "local_size"), ("kappa_c", "kappa_s")))
     given = [all(value is not None for value in pair) for pair in (sizes, exponents)]
     if sum(given) != 1 or sum(value is not None for value in (*sizes, *exponents)) != 2:
-        raise LindynError("Areas need global_size and local_size, or kappa_c and kappa_s, and not both.")
+        raise LindynError("Areas are global_size with local_size, or kappa_c with kappa_s; give one of these pairs.")
     areas = Areas(values["patches"], *sizes) if given[0] else Areas.of_exponents(values["patches"], *exponents)
     return ImageModel(areas, values["masked"], values["clusters"], uniform(values["latent_low"], values["latent_high"]))
 

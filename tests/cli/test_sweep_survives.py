@@ -26,7 +26,7 @@ SOURCE = "[sources.toy]\nlambda = [1.0]\nrho = [0.6]\n"
 MANY = f'command = "critical-time"\n[axes]\ndepth = [1, 2, 3]\nfraction = {{from = 0.01, to = 0.99, points = 400}}\n{SOURCE}'
 HEAVY = (
     'command = "simulate"\n[settings]\nobjective = "jepa"\n[axes]\npredictor_depth = [1, 2]\n'
-    f"epsilon = {{from = 0.01, to = 0.1, points = 20}}\n{SOURCE}"
+    f"epsilon = {{from = 0.01, to = 0.1, points = 12}}\n{SOURCE}"
 )
 DASK = Path(sys.executable).parent / "dask"
 Process = subprocess.Popen[str]
@@ -246,9 +246,12 @@ def interrupted(err: str) -> bool:
     return len(said) == 1 and said[0].endswith(".") and len(lines) <= 3
 
 
-@pytest.mark.parametrize("whom", ["command", pytest.param("group", marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    "whom",
+    ["ended", pytest.param("command", marks=pytest.mark.exhaustive), pytest.param("group", marks=pytest.mark.exhaustive)],
+)
 def test_interrupted_a_sweep_ends_with_one_sentence(heavy: Reference, tmp_path: Path, whom: str) -> None:
-    """As Ctrl-C does, to all processes of the terminal, and as kill -INT does, to one."""
+    """As Ctrl-C does, to all processes of the terminal, as kill -INT does, to one, and as kill and batch systems do."""
     store = tmp_path / "store"
     process = started("sweep", heavy.config, "--store", store, "--workers", 2)
     until(lambda: finished(store) >= 3, "three cells")
@@ -257,7 +260,7 @@ def test_interrupted_a_sweep_ends_with_one_sentence(heavy: Reference, tmp_path: 
     if whom == "group":
         os.killpg(process.pid, signal.SIGINT)
     else:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM if whom == "ended" else signal.SIGINT)
     code, _, err = ended(process)
     assert code == 1, err
     assert interrupted(err)

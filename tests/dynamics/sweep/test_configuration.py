@@ -134,7 +134,7 @@ def test_a_combination_that_makes_no_sense_is_left_to_its_cell() -> None:
 
 
 def test_a_sweep_of_which_no_cell_makes_sense_is_refused() -> None:
-    with pytest.raises(LindynError, match="Areas need"):
+    with pytest.raises(LindynError, match="Areas are global_size with local_size"):
         sweep_of({"command": "attention phases", "axes": {"patches": [100, 196]}})
 
 
