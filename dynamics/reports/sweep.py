@@ -10,7 +10,7 @@ import numpy as np
 from dynamics.sweep.configuration import Sweep, sweep_in
 from dynamics.sweep.gathering import Gathered, failures_table
 from dynamics.sweep.running import NUMBER, Tally, counted
-from dynamics.sweep.store import Store
+from dynamics.sweep.store import Store, WriteError
 from dynamics.table import Table
 
 MANY = 8
@@ -81,7 +81,8 @@ def failure_remarks(store: Store) -> list[str]:
     told = []
     for message, count in errors.most_common(NAMED):
         first = next(record for record in records if record["message"] == message)
-        where = ", ".join(f"{name} {value}" for name, value in first.items() if name not in ("error", "message"))
+        axes = {name: "none" if value is None else value for name, value in first.items() if name not in ("error", "message")}
+        where = ", ".join(f"{name} {value}" for name, value in axes.items())
         told.append(f"{count} failed{f', such as {where}' if where else ''}: {message}")
     if len(errors) > NAMED:
         told.append(f"{len(records)} failed in all, with {len(errors)} different errors.")
@@ -104,11 +105,14 @@ def gathered_remarks(table: Gathered) -> list[str]:
     return [f"{left} of {len(table.mask)} cells are not in the table: {told}."]
 
 
-def _taken(sweep: Sweep, store: Store) -> int:
-    """Cells that some process has taken on at this moment: it computes them, or will next."""
+def _taken(sweep: Sweep, store: Store) -> int | None:
+    """Cells that some process has taken on: it computes them, or will next; None in a store that this one must not lock."""
     missing = (cell.key for cell in sweep.cells() if not store.is_finished(cell.key))
-    with store.claims() as claims:
-        return sum(not claims.is_free(key) for key in missing)
+    try:
+        with store.claims() as claims:
+            return sum(not claims.is_free(key) for key in missing)
+    except WriteError:
+        return None
 
 
 def _table(tally: Tally, taken: int | None = None) -> Table:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -9,6 +11,9 @@ try:
     import fcntl
 except ImportError:  # no such locks: two processes may then compute the same cell, and one of them keeps it
     fcntl = None  # type: ignore[assignment]
+
+WITHOUT_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+"""What file systems say that know no locks: on them every claim is granted."""
 
 DIGITS = 15
 """Hexadecimal digits of a key that say which byte of the file is locked: as many as a file can be long."""
@@ -28,6 +33,9 @@ class Claims:
             fcntl.lockf(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(key[:DIGITS], 16))
         except (BlockingIOError, PermissionError):  # systems differ in how they say so
             return False
+        except OSError as error:
+            if error.errno not in WITHOUT_LOCKS:
+                raise
         return True
 
     def is_free(self, key: str) -> bool:
@@ -40,7 +48,8 @@ class Claims:
     def release(self, key: str) -> None:
         """Give a cell back."""
         if fcntl is not None:
-            fcntl.lockf(self._stream, fcntl.LOCK_UN, 1, int(key[:DIGITS], 16))
+            with suppress(OSError):  # where there are no locks
+                fcntl.lockf(self._stream, fcntl.LOCK_UN, 1, int(key[:DIGITS], 16))
 
     def __enter__(self) -> Claims:
         return self

@@ -172,6 +172,11 @@ class Cluster:
             raise ProcessLostError from None
         except (CancelledError, OSError):
             raise EngineError(GONE) from None
+        except Exception as error:  # computed() answers whatever happens in a cell
+            raise EngineError(
+                f"A worker cannot compute ({type(error).__name__}: {error}); install the same lindyn on all, and repeat the"
+                " command."
+            ) from None
         return answer
 
     def renew(self) -> None:

@@ -87,7 +87,15 @@ def test_importing_the_library_imports_nothing_heavy() -> None:
 
 
 def test_dynamics_imports_no_room_above_it() -> None:
-    modules = ("critical_time", "reports.critical_time", "reports.order", "reports.features", "reports.simulation", "reports.sweep", "sources")
+    modules = (
+        "critical_time",
+        "reports.critical_time",
+        "reports.order",
+        "reports.features",
+        "reports.simulation",
+        "reports.sweep",
+        "sources",
+    )
     imports = "; ".join(f"import dynamics.{module}" for module in modules)
     above = "{'derivations', 'figures', 'cli'} & set(sys.modules)"
     shown = subprocess.run(

@@ -1,5 +1,6 @@
 """Stores: cells are there whole or not at all, and a store belongs to one sweep."""
 
+import errno
 import json
 import os
 from multiprocessing import get_context
@@ -150,6 +151,16 @@ def test_a_disk_that_fills_up_while_a_cell_is_written_leaves_nothing_of_it(
     assert store.is_finished(first.key)
     assert not store.is_finished(second.key)
     assert not list(tmp_path.glob("cells/*/.*"))
+
+
+def test_where_there_are_no_locks_every_claim_is_granted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: Any) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    with Store(tmp_path).opened(planned()).claims() as claims, monkeypatch.context() as patch:
+        patch.setattr("fcntl.lockf", none)
+        assert claims.take("a" * 24)
+        claims.release("a" * 24)
 
 
 def _claim(path: str, key: str, done: Any, leave: Any) -> None:
