@@ -19,7 +19,7 @@ from cli.rendering import Output, note
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dynamics.sweep.configuration import Sweep
+    from dynamics.sweep.plan import Sweep
     from dynamics.sweep.running import Tally
     from dynamics.sweep.store import Store
 
@@ -145,7 +145,7 @@ def _tell_plan(output: Output, planned: Sweep, folder: str | None, extend: bool)
 
 def _tell_status(output: Output, folder: str) -> None:
     from dynamics.reports.sweep import axes_remarks, failure_remarks, status_table
-    from dynamics.sweep.configuration import sweep_in
+    from dynamics.sweep.plan import sweep_in
 
     store = _store(folder)
     table = status_table(store)

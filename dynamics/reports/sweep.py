@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import compress
 
 import numpy as np
 
-from dynamics.sweep.configuration import Sweep, sweep_in
 from dynamics.sweep.gathering import Gathered, failures_table
+from dynamics.sweep.plan import JOINT, Point, Sweep, sweep_in
 from dynamics.sweep.running import NUMBER, Tally, counted
 from dynamics.sweep.store import Store, WriteError
 from dynamics.table import Table
@@ -42,14 +43,15 @@ def tally_table(tally: Tally) -> Table:
 def axes_remarks(sweep: Sweep) -> list[str]:
     """What is kept of which cells."""
     kept = ", ".join(sweep.observables) or "all observables"
-    return [f"{sweep.study.name}, one row {sweep.kept.rows}: {kept}.", *(_axis(sweep, name) for name in sweep.shown)]
+    axes = [(axis, points) for axis, points in sweep.axes.items() if set(axis.split(JOINT)) <= set(sweep.shown)]
+    return [f"{sweep.study.name}, one row {sweep.kept.rows}: {kept}.", *(_axis(*axis) for axis in axes)]
 
 
-def _axis(sweep: Sweep, name: str) -> str:
+def _axis(axis: str, points: Sequence[Point]) -> str:
     """An axis with its values, the first and last of many."""
-    values = ["none" if value is None else str(value) for value in sweep.axes[name]]
+    values = [" ".join("none" if value is None else str(value) for value in point) for point in points]
     shown = values if len(values) <= MANY else [*values[: MANY // 2], "...", values[-1]]
-    return f"{name} ({len(values)}): {', '.join(shown)}."
+    return f"{axis} ({len(values)}): {', '.join(shown)}."
 
 
 def tally_remarks(tally: Tally, store: Store, elapsed: float) -> list[str]:

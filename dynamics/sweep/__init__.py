@@ -10,9 +10,10 @@
 A script that runs one does so under ``if __name__ == "__main__"``, as new processes import it.
 """
 
-from dynamics.sweep.configuration import Cell, Sweep, read_sweep, sweep_in, sweep_of
+from dynamics.sweep.configuration import read_sweep, sweep_of
 from dynamics.sweep.engines import EngineError, cluster, processes
 from dynamics.sweep.gathering import Gathered, failures_table, gathered, remarks_table
+from dynamics.sweep.plan import Cell, Sweep, sweep_in
 from dynamics.sweep.running import Tally, counted, run_sweep
 from dynamics.sweep.store import Failure, Store, StoreError, WriteError
 from dynamics.sweep.studies import STUDIES

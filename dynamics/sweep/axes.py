@@ -4,11 +4,13 @@
 ``{from = 1, to = 9, step = 2}``           a range with its end; the step is 1 if it is left out
 ``{from = 0.1, to = 0.9, points = 5}``     evenly spread, with both ends
 ``{from = 1e-6, to = 1e-2, log_points = 9}``  evenly spread in the logarithm, with both ends
+
+Parameters that go together are one axis, ``"patches,global_size" = [[64, 28], [196, 106]]``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import exp, floor, isfinite, log
 from typing import Any
 
@@ -40,6 +42,29 @@ def values_of(name: str, given: object, parameter: Parameter) -> tuple[Value, ..
         twice = next(value for value in values if values.count(value) > 1)
         raise LindynError(f"The axis {name} has the value {twice} twice; every cell is computed once, so leave one out.")
     return values
+
+
+def joint_points(axis: str, given: object, parameters: Mapping[str, Parameter]) -> tuple[tuple[Value, ...], ...]:
+    """The points of an axis of several parameters that go together, each a list with a value for every one of them.
+
+    Raises
+    ------
+    ParameterError
+        If it is no list of such lists, is empty, names a point twice or has a value that its parameter cannot be.
+    """
+    wanted = f"a list of lists, each with {', '.join(parameters)}"
+    if not isinstance(given, list) or not all(isinstance(point, list) and len(point) == len(parameters) for point in given):
+        raise ParameterError(f"axes.{axis}", given, wanted)
+    if not given:
+        raise LindynError(f"The axis {axis} is empty, so there is nothing to compute; give it a point, or leave it out.")
+    points = tuple(
+        tuple(parameter.read(name, value) for (name, parameter), value in zip(parameters.items(), point, strict=True))
+        for point in given
+    )
+    if len(set(points)) < len(points):
+        twice = next(point for point in points if points.count(point) > 1)
+        raise LindynError(f"The axis {axis} has the point {twice} twice; every cell is computed once, so leave one out.")
+    return points
 
 
 def _spread(name: str, given: dict[str, Any]) -> list[float | int]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from dynamics.errors import LindynError
-from dynamics.sweep.configuration import Cell, Sweep, sweep_in
 from dynamics.sweep.parameters import Value
+from dynamics.sweep.plan import Cell, Sweep, sweep_in
 from dynamics.sweep.store import Store, StoreError
 from dynamics.table import Table, anything
 from dynamics.tables import require_parquet, write_parts
@@ -116,7 +116,7 @@ def gathered(store: Store) -> Gathered:
     import pyarrow as pa
 
     sweep = sweep_in(store.about())
-    types: dict[str, Any] = {name: _type(sweep.axes[name]) for name in sweep.shown}
+    types: dict[str, Any] = {name: _type(sweep.values[name]) for name in sweep.shown}
     mask = bytes(store.is_finished(cell.key) for cell in sweep.cells())
     rows = 0
     for cell in compress(sweep.cells(), mask):

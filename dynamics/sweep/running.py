@@ -12,8 +12,8 @@ from queue import SimpleQueue
 from typing import Any
 
 from dynamics.sweep.claims import Claims
-from dynamics.sweep.configuration import Cell, Sweep
 from dynamics.sweep.engines import Engine, EngineError, ProcessLostError, Promise
+from dynamics.sweep.plan import Cell, Sweep
 from dynamics.sweep.store import Failure, Store
 from dynamics.sweep.work import Answer, Job, Rows, Stranger
 from dynamics.tables import require_parquet

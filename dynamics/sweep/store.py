@@ -21,7 +21,7 @@ from typing import Any
 from dynamics.errors import LindynError, TableError
 from dynamics.files import reason, replaced
 from dynamics.sweep.claims import Claims
-from dynamics.sweep.configuration import Sweep
+from dynamics.sweep.plan import Sweep
 from dynamics.table import Table
 
 ABOUT, CELLS, FAILED, CLAIMS = "sweep.json", "cells", "failed", "claims"

@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 from dynamics.errors import LindynError
-from dynamics.sweep.configuration import SOURCE
 from dynamics.sweep.parameters import Values
+from dynamics.sweep.plan import SOURCE
 from dynamics.sweep.store import Failure
 from dynamics.sweep.studies import STUDIES
 from dynamics.sweep.study import Kept

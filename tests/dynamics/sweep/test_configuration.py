@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from dynamics import LindynError, ParameterError, TableError
-from dynamics.sweep.configuration import Sweep, read_sweep, sweep_in, sweep_of
+from dynamics.sweep.configuration import read_sweep, sweep_of
+from dynamics.sweep.plan import Sweep, sweep_in
 
 TOY = {"toy": {"lambda": [1.0, 0.8], "rho": [0.5, 1.2]}}
 
@@ -35,6 +36,26 @@ def test_every_cell_has_every_parameter_with_the_defaults_of_the_command() -> No
     assert cell.values["epsilon"] == 1e-2
     assert cell.values["fraction"] == 0.5
     assert cell.values["teacher_rate"] is None
+
+
+def test_parameters_that_go_together_are_one_axis() -> None:
+    sweep = sweep_of(configured(axes={"depth, epsilon": [[1, 0.1], [3, 1]], "objective": ["jepa", "mae"]}))
+    points = [(cell.values["depth"], cell.values["epsilon"], cell.values["objective"]) for cell in sweep.cells()]
+    assert points == [(1, 0.1, "jepa"), (1, 0.1, "mae"), (3, 1.0, "jepa"), (3, 1.0, "mae")]
+    assert len(sweep) == 4
+    assert sweep.shown == ("depth", "epsilon", "objective")
+    assert sweep.values["depth"] == (1, 3)
+    alone = {
+        cell.key for cell in sweep_of(configured(axes={"objective": ["jepa", "mae"], "depth": [1], "epsilon": [0.1]})).cells()
+    }
+    assert alone == {cell.key for cell in list(sweep.cells())[:2]}
+    again = sweep_in(sweep.described())
+    assert [cell.key for cell in again.cells()] == [cell.key for cell in sweep.cells()]
+
+
+def test_a_value_that_makes_no_sense_is_refused_on_a_joint_axis_as_well() -> None:
+    with pytest.raises(ParameterError, match=r"epsilon is -1\.0"):
+        sweep_of(configured(axes={"depth,epsilon": [[1, 0.1], [2, -1.0]]}))
 
 
 def test_several_sources_are_an_axis_and_a_single_one_is_not() -> None:
@@ -161,8 +182,15 @@ def test_a_sweep_of_which_no_cell_makes_sense_is_refused() -> None:
         (configured(axes={"widht": [1]}), "critical-time has no parameter widht; known are"),
         (configured(axes={"depth": []}), "The axis depth is empty"),
         (configured(axes=[1]), "axes is .* it must be a table"),
-        (configured(settings={"depth": 1}, axes={"depth": [2]}), "depth stands in settings and in axes"),
+        (configured(settings={"depth": 1}, axes={"depth": [2]}), "depth stands twice in settings and axes"),
         (configured(settings={"depth": "2"}), 'depth is "2"; it must be a whole number'),
+        (configured(axes={"depth,epsilon": [[1, 0.1]], "depth": [2]}), "depth stands twice"),
+        (configured(axes={"depth,epsilon": []}), "The axis depth,epsilon is empty"),
+        (configured(axes={"depth,epsilon": [[1]]}), "must be a list of lists, each with depth, epsilon"),
+        (configured(axes={"depth,epsilon": [1, 2]}), "must be a list of lists, each with depth, epsilon"),
+        (configured(axes={"depth,epsilon": [[1, 0.1], [1, 0.1]]}), "twice"),
+        (configured(axes={"depth,epsilon": [[1, "x"]]}), 'epsilon is "x"; it must be a finite number'),
+        (configured(axes={"depth,epsilom": [[1, 0.1]]}), "has no parameter epsilom; did you mean epsilon"),
         (configured(sources={}), "needs something to learn"),
         (configured(sources={"a": {}}), "The source a is empty"),
         (configured(sources={"a": 1}), "sources.a is 1; it must be a table"),

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from dynamics import LindynError, ParameterError
-from dynamics.sweep.configuration import Sweep, sweep_of
+from dynamics.sweep.configuration import sweep_of
 from dynamics.sweep.engines import AHEAD, EngineError, Processes, ProcessLostError, cluster, processes
+from dynamics.sweep.plan import Sweep
 from dynamics.sweep.work import Job, Rows, computed
 
 SLOW = {"start": "gaussian", "epsilon": 1e-3, "learning_rate": 1e-4, "until": 1e4}

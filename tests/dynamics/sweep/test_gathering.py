@@ -11,8 +11,9 @@ import pytest
 
 from dynamics.reports.sweep import gathered_remarks
 from dynamics.sweep import gathering
-from dynamics.sweep.configuration import Sweep, sweep_of
+from dynamics.sweep.configuration import sweep_of
 from dynamics.sweep.gathering import gathered
+from dynamics.sweep.plan import Sweep
 from dynamics.sweep.store import Store, StoreError
 from dynamics.table import Table, anything
 

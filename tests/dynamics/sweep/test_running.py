@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dynamics.sweep.configuration import Sweep, sweep_of
+from dynamics.sweep.configuration import sweep_of
 from dynamics.sweep.engines import ProcessLostError
 from dynamics.sweep.gathering import failures_table, gathered
 from dynamics.sweep.parameters import Values
+from dynamics.sweep.plan import Sweep
 from dynamics.sweep.running import LOST, Tally, run_sweep
 from dynamics.sweep.store import Failure, Store, WriteError
 from dynamics.sweep.work import Answer, Job, Rows

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dynamics.sweep.configuration import Sweep, sweep_of
+from dynamics.sweep.configuration import sweep_of
 from dynamics.sweep.engines import processes
+from dynamics.sweep.plan import Sweep
 from dynamics.sweep.running import Tally, run_sweep
 from dynamics.sweep.store import Store
 from tests.dynamics.sweep.test_running import Here, rows

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from dynamics.sweep.configuration import Sweep, sweep_of
+from dynamics.sweep.configuration import sweep_of
+from dynamics.sweep.plan import Sweep
 from dynamics.sweep.store import Failure, Store, StoreError, WriteError
 from dynamics.table import Table
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dynamics import LindynError
-from dynamics.sweep.configuration import Sweep, sweep_of
+from dynamics.sweep.configuration import sweep_of
+from dynamics.sweep.plan import Sweep
 from dynamics.sweep.store import Failure
 from dynamics.sweep.study import Kept
 from dynamics.sweep.version import code_version
