@@ -23,7 +23,7 @@ from tests.cli.running import LINDYN, answered, complaint, strict
 pytestmark = pytest.mark.slow
 
 SOURCE = "[sources.toy]\nlambda = [1.0]\nrho = [0.6]\n"
-MANY = f'command = "critical-time"\n[axes]\ndepth = [1, 2, 3]\nfraction = {{from = 0.01, to = 0.99, points = 400}}\n{SOURCE}'
+MANY = f'command = "critical-time"\n[axes]\ndepth = [1, 2, 3]\nfraction = {{from = 0.01, to = 0.99, points = 200}}\n{SOURCE}'
 HEAVY = (
     'command = "simulate"\n[settings]\nobjective = "jepa"\n[axes]\npredictor_depth = [1, 2]\n'
     f"epsilon = {{from = 0.01, to = 0.1, points = 12}}\n{SOURCE}"
