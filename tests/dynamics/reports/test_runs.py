@@ -58,6 +58,20 @@ def test_an_aligned_run_is_a_row_in_the_order_of_theory() -> None:
     assert row["end_time"] == run.curves.time[-1]
 
 
+def test_features_that_start_above_their_thresholds_say_nothing_of_the_order() -> None:
+    """The weak one has asymptote 0.01 at depth 2, and starts above half of it."""
+    features = Features(lam=[1.0, 0.8, 0.3], rho=[0.6, 1.2, 0.1], names=["a", "b", "weak"])
+    run = simulate(jepa(depth=2), features, epsilon=0.01)
+    row = {name: column[0] for name, column in network_run(run).columns.items()}
+    both = {
+        name: column[0] for name, column in network_run(simulate(jepa(depth=2), features[:2], epsilon=0.01)).columns.items()
+    }
+    assert (row["already_reached"], both["already_reached"]) == (1, 0)
+    assert (row["learned"], row["predicted"]) == (both["learned"] + 1, both["predicted"] + 1)
+    for name in ("first_feature", "predicted_first", "pairs_in_order", "order_correlation"):
+        assert row[name] == both[name], name
+
+
 def test_a_run_that_ends_before_anything_is_learned_has_empty_cells() -> None:
     run = simulate(jepa(depth=2), Features(lam=[1.0, 0.8], rho=[0.6, 1.2]), epsilon=0.01, until=1.0)
     row = {name: column[0] for name, column in network_run(run).columns.items()}

@@ -177,6 +177,25 @@ def test_cells_that_another_process_has_are_left_to_it(tmp_path: Path, monkeypat
     assert depths(store) == list(range(1, DEPTHS + 1))
 
 
+def test_a_cell_that_another_process_finished_a_moment_before_is_not_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at the store and the claim."""
+    sweep, store = planned(), Store(tmp_path).opened(planned())
+    third = list(sweep.cells())[2]
+
+    def take(self: Any, key: str) -> bool:
+        if key == third.key:
+            store.keep(key, rows(3).table, sweep.resolved(third))  # type: ignore[union-attr]
+        return True
+
+    monkeypatch.setattr("dynamics.sweep.claims.Claims.take", take)
+    engine = Here(rows)
+    tally = run_sweep(sweep, store, engine)
+    assert 3 not in engine.computed
+    assert (tally.done, tally.elsewhere, tally.missing) == (DEPTHS - 1, 1, 0)
+
+
 def test_a_cell_whose_process_ended_is_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep = planned()
     third, taken = list(sweep.cells())[2], [False]
