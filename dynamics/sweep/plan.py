@@ -159,9 +159,11 @@ class Sweep:
     def _ends(self) -> Iterator[tuple[tuple[str, Value], ...]]:
         """Each axis with its least and its greatest value, or with all points where they have no order."""
         for axis, points in self.axes.items():
-            names, ordered = axis.split(JOINT), [point for point in points if isinstance(point[0], int | float)]
-            if len(names) == 1 and ordered:
-                points = (*(point for point in points if point not in ordered), min(ordered), max(ordered))
+            names = axis.split(JOINT)
+            if len(names) == 1:
+                numbers = [point for point in points if isinstance(point[0], int | float)]
+                others = [point for point in points if not isinstance(point[0], int | float)]
+                points = (*others, *((min(numbers), max(numbers)) if numbers else ()))
             yield from (tuple(zip(names, point, strict=True)) for point in points)
 
     def key_of(self, values: Values) -> str:
